@@ -1,0 +1,199 @@
+"""The dice: rolls, keeps, their lattice, and the table (keep, random number) -> roll.
+
+A *roll* is a multiset of all the dice, a *keep* a multiset of some of them: the dice that are held while the rest are
+rolled. For five dice of six faces there are 252 rolls and 462 keeps. Keeps are ordered by how many dice they hold, then
+by their faces, so that keep 0 is the empty one and the last 252 keeps are the rolls, in the order of the rolls.
+
+Adding one die to a keep leads to another keep, which makes the keeps a lattice. Both sums over rolls and maxima over
+keeps are running ones along it: the value of a keep is the mean, over the faces of one further die, of the values of the
+keeps that it leads to (1,260 additions in all, where a matrix of probabilities has 4,368 entries), and the best keep of
+a roll is the better of the roll itself and the best keeps of the dice with one die fewer.
+
+Public names: :class:`DiceTables`, :func:`dice_tables`, :func:`mean_over_rolls`, :func:`max_over_keeps`,
+:func:`spread_over_rolls`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import numpy.typing as npt
+
+from yacht_env.rules import N_DICE, N_FACES
+
+__all__ = ["DiceTables", "dice_tables", "max_over_keeps", "mean_over_rolls", "spread_over_rolls"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DiceTables:
+    """Everything about a set of dice that does not depend on the rules; made by :func:`dice_tables`.
+
+    ``R`` is the number of rolls, ``K`` the number of keeps, ``H = 2 ** n_dice`` the number of hold masks. All arrays are
+    read-only.
+    """
+
+    n_dice: int
+    n_faces: int
+    faces: npt.NDArray[np.int8]  # (R, n_dice): the faces of each roll, ascending
+    counts: npt.NDArray[np.int8]  # (R, n_faces): how many dice show each face
+    probability: FloatArray  # (R,): of each roll of all the dice
+    keep_size: IntArray  # (K,): how many dice each keep holds
+    size_start: IntArray  # (n_dice + 2,): the keeps of size s are size_start[s] ... size_start[s + 1] - 1
+    add: IntArray  # (K - R, n_faces): the keep with one die of that face more
+    remove: IntArray  # (K, n_dice): the keeps with one die fewer, repeated to fill the row; row 0 is unused
+    hold_keep: IntArray  # (R, H): the keep that a hold mask leaves of a roll
+    canonical_hold: IntArray  # (R, H): the lowest hold mask that leaves the same keep
+    outcome_start: IntArray  # (K,): where a keep's part of next_roll starts
+    n_outcomes: IntArray  # (K,): n_faces ** (dice to roll), the length of that part
+    next_roll: npt.NDArray[np.int16]  # (23112,) for five dice: the roll for each way the dice can fall
+
+    @property
+    def n_rolls(self) -> int:
+        """Number of distinct rolls (252 for five dice)."""
+        return len(self.faces)
+
+    @property
+    def n_keeps(self) -> int:
+        """Number of distinct keeps (462 for five dice)."""
+        return len(self.keep_size)
+
+    @property
+    def n_holds(self) -> int:
+        """Number of hold masks (32 for five dice)."""
+        return self.hold_keep.shape[1]
+
+    @property
+    def first_roll_keep(self) -> int:
+        """Index of the keep that holds all the dice of roll 0; the others follow in order."""
+        return self.n_keeps - self.n_rolls
+
+    def roll_index(self, dice: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Index of the rolls with these faces, in any order.
+
+        Args:
+            dice: Faces 1 to ``n_faces``, shape ``(..., n_dice)``.
+
+        Raises:
+            ValueError: for another number of dice, or a face that the dice lack.
+        """
+        faces = np.asarray(dice)
+        if faces.ndim == 0 or faces.shape[-1] != self.n_dice or not np.issubdtype(faces.dtype, np.integer):
+            raise ValueError(f"dice must be {self.n_dice} whole numbers, got {dice!r}")
+        if faces.size and (faces.min() < 1 or faces.max() > self.n_faces):
+            raise ValueError(f"dice must show 1 to {self.n_faces}, got {dice!r}")
+        place = self.n_faces ** np.arange(self.n_dice - 1, -1, -1)
+        # The outcomes of the empty keep are all the ordered rolls, numbered in base n_faces.
+        return self.next_roll[(faces.astype(np.int64) - 1) @ place].astype(np.int64)
+
+
+@lru_cache(maxsize=None)
+def dice_tables(n_dice: int = N_DICE, n_faces: int = N_FACES) -> DiceTables:
+    """The tables for ``n_dice`` dice of ``n_faces`` faces; built once, then shared."""
+    faces = range(1, n_faces + 1)
+    keeps = [keep for size in range(n_dice + 1) for keep in combinations_with_replacement(faces, size)]
+    index = {keep: i for i, keep in enumerate(keeps)}
+    rolls = [keep for keep in keeps if len(keep) == n_dice]
+    first_roll = len(keeps) - len(rolls)
+
+    def kept(roll: tuple[int, ...], mask: int) -> int:
+        return index[tuple(face for i, face in enumerate(roll) if mask >> i & 1)]
+
+    hold_keep = np.array([[kept(roll, mask) for mask in range(2**n_dice)] for roll in rolls])
+    canonical_hold = np.array([[row.tolist().index(keep) for keep in row] for row in hold_keep])
+    add = np.array([[index[tuple(sorted((*keep, face)))] for face in faces] for keep in keeps[:first_roll]])
+    fewer = [[index[keep[:i] + keep[i + 1 :]] for i in range(len(keep))] for keep in keeps]
+    remove = np.array([(row * n_dice)[:n_dice] if row else [0] * n_dice for row in fewer])
+
+    outcomes = [
+        [index[tuple(sorted(keep + rolled))] - first_roll for rolled in product(faces, repeat=n_dice - len(keep))]
+        for keep in keeps
+    ]
+    n_outcomes = np.array([len(row) for row in outcomes])
+    keep_size = np.array([len(keep) for keep in keeps])
+    tables = DiceTables(
+        n_dice=n_dice,
+        n_faces=n_faces,
+        faces=np.array(rolls, dtype=np.int8),
+        counts=np.array([[Counter(roll)[face] for face in faces] for roll in rolls], dtype=np.int8),
+        probability=np.bincount(outcomes[0], minlength=len(rolls)) / n_faces**n_dice,
+        keep_size=keep_size,
+        size_start=np.searchsorted(keep_size, np.arange(n_dice + 2)),
+        add=add,
+        remove=remove,
+        hold_keep=hold_keep,
+        canonical_hold=canonical_hold,
+        outcome_start=np.concatenate([[0], np.cumsum(n_outcomes)[:-1]]),
+        n_outcomes=n_outcomes,
+        next_roll=np.concatenate([np.array(row, dtype=np.int16) for row in outcomes]),
+    )
+    for value in vars(tables).values():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+    return tables
+
+
+def mean_over_rolls(dice: DiceTables, roll_values: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """Expected value of every keep once the other dice are rolled.
+
+    Args:
+        dice: The tables.
+        roll_values: Value of every roll, shape ``(R, L)``; the ``L`` lanes are independent problems.
+        out: Where to write, shape ``(K, L)``.
+
+    Returns:
+        Value of every keep, shape ``(K, L)``; its last ``R`` rows are ``roll_values``.
+    """
+    values = np.empty((dice.n_keeps, roll_values.shape[1])) if out is None else out
+    values[dice.first_roll_keep :] = roll_values
+    for size in range(dice.n_dice - 1, -1, -1):
+        start, stop = dice.size_start[size], dice.size_start[size + 1]
+        level = values[start:stop]
+        np.take(values, dice.add[start:stop, 0], axis=0, out=level, mode="clip")
+        for face in range(1, dice.n_faces):
+            level += values[dice.add[start:stop, face]]
+        level *= 1.0 / dice.n_faces
+    return values
+
+
+def max_over_keeps(dice: DiceTables, keep_values: FloatArray) -> FloatArray:
+    """Value of the best keep of every roll, where holding all the dice is one of them.
+
+    Args:
+        dice: The tables.
+        keep_values: Value of every keep, shape ``(K, L)``.
+
+    Returns:
+        The maxima, shape ``(R, L)``.
+    """
+    best = keep_values.copy()
+    for size in range(1, dice.n_dice + 1):
+        start, stop = dice.size_start[size], dice.size_start[size + 1]
+        level = best[start:stop]
+        for column in range(size):
+            np.maximum(level, best[dice.remove[start:stop, column]], out=level)
+    return best[dice.first_roll_keep :]
+
+
+def spread_over_rolls(dice: DiceTables, keep_mass: FloatArray) -> FloatArray:
+    """Probability of every roll, given that of every keep: the transpose of :func:`mean_over_rolls`.
+
+    Args:
+        dice: The tables.
+        keep_mass: Probability (or any additive quantity) of every keep, shape ``(K, L)``; used as scratch space.
+
+    Returns:
+        Probability of every roll, shape ``(R, L)``.
+    """
+    for size in range(dice.n_dice):
+        start, stop = dice.size_start[size], dice.size_start[size + 1]
+        share = keep_mass[start:stop] * (1.0 / dice.n_faces)
+        for face in range(dice.n_faces):
+            keep_mass[dice.add[start:stop, face]] += share  # no keep comes twice for one face
+    return keep_mass[dice.first_roll_keep :]

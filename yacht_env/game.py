@@ -1,0 +1,353 @@
+"""How a game moves: the state, legal actions, the transition and the reward, as tables built from a ruleset.
+
+This is the only module that knows the moves. The environments, the solver and the evaluation are siblings over it.
+
+**State.** Four whole numbers describe a decision state, whatever the ruleset (:class:`State`): the roll on the table (an
+index into :attr:`DiceTables.faces`), the rolls that are left in this turn, the *lane*, and the open boxes as bits (bit
+``b`` is set while box ``b`` is open). The lane is all that matters of the filled boxes: the upper total, up to the
+bonus's threshold, and the state of the Yacht box where a joker depends on it (0 while it is open, 1 once it holds 0, 2
+once it holds its points)::
+
+    lane = n_jokers * upper_total + joker
+
+so it is always 0 for a ruleset with neither. A game is over when no box is open.
+
+**Packing.** :meth:`Game.pack` puts a state into one int64, from the lowest bit up: the roll (8 bits for 252 rolls), the
+rolls left (2 bits), the lane (no bit where there is but one lane, 6 for ``yatzy``, 8 for ``classic13``), the open boxes
+(one bit a box). The widths follow from the tables.
+
+**Actions.** ``0 <= a < n_holds`` holds the dice whose bits are set in ``a`` and rolls the others; ``n_holds + b`` fills box
+``b``. A hold is allowed while a roll is left, unless it holds all the dice, which is no roll. Several masks can leave the
+same dice (two equal ones); the lowest is the *canonical* one, and only canonical actions are in :meth:`Game.action_mask`.
+
+**Reward.** The points of a box, with the bonus and the extra points that it earns, so a game's rewards are its total.
+
+Public names: :class:`Game`, :class:`State`, :func:`get_game`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from yacht_env.dice import DiceTables, dice_tables
+from yacht_env.rules import N_DICE, ROLLS_PER_TURN, Ruleset, get_ruleset
+
+__all__ = ["Game", "State", "get_game"]
+
+IntArray = npt.NDArray[np.int64]
+
+_OPEN, _ZERO, _HOLDS_POINTS = range(3)  # the states of the Yacht box that a joker tells apart
+
+
+class State(NamedTuple):
+    """A batch of decision states; every field is an int64 array of the same shape, often ``(N,)``."""
+
+    roll: IntArray  # index of the roll on the table
+    rolls_left: IntArray  # 0 ... rolls_per_turn - 1
+    lane: IntArray  # upper total and state of the Yacht box, see the module
+    open_boxes: IntArray  # bit b is set while box b is open
+
+
+class Game:
+    """The tables of one ruleset, and the moves that they spell out; made by :func:`get_game`, and never changed.
+
+    ``R`` is the number of rolls, ``H`` of hold masks, ``B`` of boxes, ``A = H + B`` of actions, ``L`` of lanes.
+
+    Attributes:
+        ruleset: The rules.
+        dice: The tables of the dice.
+        reward: Points of an action, shape ``(L, R, A)``, int16; 0 for holds; meaningless where illegal.
+        next_lane: Lane after an action, shape ``(L, R, A)``, int16.
+        keep: The keep that an action leaves on the table, shape ``(R, A)``: the held dice, or none after a box.
+    """
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self.ruleset = ruleset
+        self.dice: DiceTables = dice_tables()
+        self.rolls_per_turn = ROLLS_PER_TURN
+        self.n_boxes = ruleset.n_boxes
+        self.n_holds = self.dice.n_holds
+        self.n_actions = self.n_holds + self.n_boxes
+        self.all_open = 2**self.n_boxes - 1
+        self.upper_threshold = ruleset.upper_bonus.threshold if ruleset.upper_bonus else 0
+        self.n_jokers = 3 if ruleset.joker else 1
+        self.n_lanes = (self.upper_threshold + 1) * self.n_jokers
+
+        five = self.dice.counts.max(axis=1) == N_DICE
+        face = self.dice.counts.argmax(axis=1) + 1
+        self._roll_kind = np.where(five & (ruleset.joker is not None), face, 0)  # the face of a joker, else 0
+        self._joker_box = ruleset.index(ruleset.joker.box) if ruleset.joker else None
+        self.reward, self.next_lane = self._build_moves()
+        boxes = np.zeros((self.dice.n_rolls, self.n_boxes), dtype=np.int64)  # nothing is held after a box
+        self.keep = np.concatenate([self.dice.hold_keep, boxes], axis=1)
+        self._legal_boxes = self._build_legal_boxes()
+        self._n_kinds = self._legal_boxes.shape[1]
+
+        held = np.arange(self.n_holds)
+        canonical = (self.dice.canonical_hold == held) & (held < self.n_holds - 1)
+        self._hold_rows = np.stack([np.zeros_like(canonical), canonical]).astype(np.int8)  # (2, R, H)
+        bits = np.arange(2**self.n_boxes)[:, None] >> np.arange(self.n_boxes) & 1
+        self._box_rows = bits.astype(np.int8)  # (2 ** B, B)
+        self._hold_bits = np.array([0] + [2 ** (self.n_holds - 1) - 1] * (self.rolls_per_turn - 1))
+        box_bits = 1 << np.arange(self.n_boxes)
+        self._clear_bit = ~np.concatenate([np.zeros(self.n_holds, dtype=np.int64), box_bits])
+        self._widths = [int(n - 1).bit_length() for n in (self.dice.n_rolls, self.rolls_per_turn, self.n_lanes)]
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    # A game is a shared constant: copies are the game itself, and a pickle holds the rules alone.
+    def __copy__(self) -> Game:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return get_game, (self.ruleset,)
+
+    def __repr__(self) -> str:
+        return f"Game({self.ruleset.name!r}, n_boxes={self.n_boxes}, n_lanes={self.n_lanes})"
+
+    # ---------------------------------------------------------------------------------------------------- building
+
+    def _build_moves(self) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
+        shape = (self.upper_threshold + 1, self.n_jokers, self.dice.n_rolls, self.n_actions)
+        reward = np.zeros(shape, dtype=np.int16)
+        next_lane = np.empty(shape, dtype=np.int16)
+        next_lane[:] = np.arange(self.n_lanes).reshape(shape[0], shape[1], 1, 1)
+        upper = np.arange(shape[0])
+        for b, box in enumerate(self.ruleset.boxes):
+            a = self.n_holds + b
+            for roll, counts in enumerate(self.dice.counts.tolist()):
+                natural = box.score(counts)
+                counted = natural if box.is_number else 0
+                next_upper = np.minimum(upper + counted, self.upper_threshold)
+                bonus = self._bonus(upper, next_upper)
+                for joker in range(self.n_jokers):
+                    reward[:, joker, roll, a] = self._points(b, roll, joker, natural) + bonus
+                    next_joker = self._next_joker(b, joker, natural)
+                    next_lane[:, joker, roll, a] = self.n_jokers * next_upper + next_joker
+        lanes = (self.n_lanes, self.dice.n_rolls, self.n_actions)
+        return reward.reshape(lanes), next_lane.reshape(lanes)
+
+    def _bonus(self, upper: IntArray, next_upper: IntArray) -> IntArray:
+        bonus = self.ruleset.upper_bonus
+        if bonus is None:
+            return np.zeros_like(upper)
+        return bonus.points * ((upper < bonus.threshold) & (next_upper == bonus.threshold))
+
+    def _points(self, box_index: int, roll: int, joker: int, natural: int) -> int:
+        rule = self.ruleset.joker
+        if rule is None or joker == _OPEN or not self._roll_kind[roll]:
+            return natural
+        box = self.ruleset.boxes[box_index]
+        granted = box.points if isinstance(box.points, int) else natural
+        return granted + (rule.extra_points if joker == _HOLDS_POINTS else 0)
+
+    def _next_joker(self, box_index: int, joker: int, natural: int) -> int:
+        if box_index != self._joker_box:
+            return joker
+        return _HOLDS_POINTS if natural else _ZERO
+
+    def _build_legal_boxes(self) -> IntArray:
+        """Boxes that may be filled, as bits, by open boxes and kind of roll; shape ``(2 ** B, n_kinds)``."""
+        open_boxes = np.arange(2**self.n_boxes)
+        if self._joker_box is None:
+            return open_boxes[:, None]
+        numbers = sum(1 << b for b, box in enumerate(self.ruleset.boxes) if box.is_number)
+        legal = np.repeat(open_boxes[:, None], self.dice.n_faces + 1, axis=1)
+        joker = open_boxes >> self._joker_box & 1 == 0
+        lower, upper = open_boxes & ~numbers, open_boxes & numbers
+        for face in range(1, self.dice.n_faces + 1):
+            own = sum(1 << b for b, box in enumerate(self.ruleset.boxes) if getattr(box.pattern, "face", 0) == face)
+            forced = np.where(open_boxes & own, own, np.where(lower, lower, upper))
+            legal[:, face] = np.where(joker, forced, open_boxes)
+        return legal
+
+    # ------------------------------------------------------------------------------------------------------ moving
+
+    def legal_boxes(self, state: State) -> IntArray:
+        """Boxes that may be filled now, as bits; same shape as the fields of ``state``."""
+        return self._legal_boxes[state.open_boxes, self._roll_kind[state.roll]]
+
+    def action_mask(self, state: State) -> npt.NDArray[np.int8]:
+        """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
+        mask = np.empty((*np.shape(state.roll), self.n_actions), dtype=np.int8)
+        can_roll = (state.rolls_left > 0).astype(np.int64)
+        mask[..., : self.n_holds] = self._hold_rows[can_roll, state.roll]
+        mask[..., self.n_holds :] = self._box_rows[self.legal_boxes(state)]
+        return mask
+
+    def is_legal(self, state: State, actions: IntArray) -> npt.NDArray[np.bool_]:
+        """Whether the rules allow these actions, canonical or not; any whole number may be asked about."""
+        in_range = (actions >= 0) & (actions < self.n_actions)
+        allowed = (self.legal_boxes(state) << self.n_holds) | self._hold_bits[state.rolls_left]
+        legal: npt.NDArray[np.bool_] = in_range & ((allowed >> np.where(in_range, actions, 0) & 1) != 0)
+        return legal
+
+    def transition(
+        self, state: State, actions: IntArray, uniform: npt.NDArray[np.float64]
+    ) -> tuple[State, npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+        """Next states and points; an illegal action changes nothing and scores nothing.
+
+        Args:
+            state: The states, shape ``(N,)``.
+            actions: One action a state, int64, shape ``(N,)``.
+            uniform: The dice: one random number in [0, 1) a state, shape ``(N,)``, float64.
+
+        Returns:
+            The next states, the points (int16), and which actions were legal; each of shape ``(N,)``.
+        """
+        legal = self.is_legal(state, actions)
+        action = np.where(legal, actions, 0)
+        row = state.roll * self.n_actions + action
+        move = state.lane * (self.dice.n_rolls * self.n_actions) + row
+        is_box = action >= self.n_holds
+        reward = np.where(legal, self.reward.ravel().take(move), np.int16(0))
+        open_boxes = state.open_boxes & self._clear_bit[action]
+        moves_on = legal & (open_boxes != 0)  # no dice are rolled once the game is over
+        rolled = self.roll(self.keep.ravel().take(row), uniform)
+        rolls_left = np.where(is_box, self.rolls_per_turn - 1, state.rolls_left - 1)
+        nobody = legal & ~moves_on
+        return (
+            State(
+                np.where(moves_on, rolled, state.roll),
+                np.where(moves_on, rolls_left, np.where(nobody, 0, state.rolls_left)),
+                np.where(legal, self.next_lane.ravel().take(move), state.lane),
+                np.where(legal, open_boxes, state.open_boxes),
+            ),
+            reward,
+            legal,
+        )
+
+    def roll(self, keep: IntArray, uniform: npt.NDArray[np.float64]) -> IntArray:
+        """The roll that these random numbers in [0, 1) give when the dice outside ``keep`` are rolled."""
+        outcome = (uniform * self.dice.n_outcomes[keep]).astype(np.int64)
+        return self.dice.next_roll[self.dice.outcome_start[keep] + outcome].astype(np.int64)
+
+    def start(self, uniform: npt.NDArray[np.float64]) -> State:
+        """The states after the first roll of new games; one random number in [0, 1) a game, shape ``(N,)``."""
+        roll = self.roll(np.zeros(uniform.shape, dtype=np.int64), uniform)
+        full = np.full_like(roll, self.all_open)
+        return State(roll, np.full_like(roll, self.rolls_per_turn - 1), np.zeros_like(roll), full)
+
+    # ----------------------------------------------------------------------------------------------------- spelling
+
+    def lane(self, open_boxes: IntArray, upper_total: npt.ArrayLike, yacht_box: npt.ArrayLike) -> IntArray:
+        """The lane for these open boxes (bits), upper total, and whether the Yacht box holds its points."""
+        upper = np.minimum(np.asarray(upper_total, dtype=np.int64), self.upper_threshold)
+        if self._joker_box is None:
+            return upper + np.zeros_like(open_boxes)
+        is_open = open_boxes >> self._joker_box & 1 == 1
+        joker = np.where(is_open, _OPEN, np.where(np.asarray(yacht_box, dtype=bool), _HOLDS_POINTS, _ZERO))
+        return self.n_jokers * upper + joker
+
+    def upper_total(self, lane: IntArray) -> IntArray:
+        """Points in the number boxes, up to the bonus's threshold; 0 where the ruleset has no bonus."""
+        return lane // self.n_jokers
+
+    def yacht_box(self, lane: IntArray) -> IntArray:
+        """1 where the Yacht box holds its points and a joker depends on it, else 0."""
+        return (lane % self.n_jokers == _HOLDS_POINTS).astype(np.int64)
+
+    def box_bits(self, open_boxes: Iterable[int | str] | npt.ArrayLike | None) -> IntArray:
+        """The open boxes as bits.
+
+        Args:
+            open_boxes: Names or positions of one card's open boxes; or a bool array of shape ``(..., B)``; ``None`` is
+                all of them.
+
+        Raises:
+            ValueError: for a box that the card lacks, or an array of another width.
+        """
+        if open_boxes is None:
+            return np.array(self.all_open)
+        if isinstance(open_boxes, np.ndarray) and open_boxes.dtype == bool:
+            if open_boxes.ndim == 0 or open_boxes.shape[-1] != self.n_boxes:
+                raise ValueError(f"open_boxes has shape {open_boxes.shape}; expected (..., {self.n_boxes})")
+            return open_boxes @ (1 << np.arange(self.n_boxes))
+        if isinstance(open_boxes, str) or not isinstance(open_boxes, Iterable):
+            raise ValueError(f"open_boxes must be a list of names or positions, got {open_boxes!r}")
+        return np.array(sum(1 << b for b in {self.ruleset.index(box) for box in open_boxes}))
+
+    def encode_state(
+        self,
+        dice: npt.ArrayLike,
+        rolls_left: npt.ArrayLike,
+        open_boxes: Iterable[int | str] | npt.ArrayLike | None = None,
+        upper_total: npt.ArrayLike = 0,
+        yacht_box: npt.ArrayLike = False,
+    ) -> State:
+        """The state, or the batch of states, that these raw numbers describe.
+
+        Args:
+            dice: Faces in any order, shape ``(..., n_dice)``.
+            rolls_left: Rolls left in this turn, 0 to ``rolls_per_turn - 1``, shape ``(...)``.
+            open_boxes: Names or positions of the open boxes, or a bool array ``(..., B)``; ``None`` is all of them.
+            upper_total: Points in the number boxes; it matters only where there is an upper bonus, up to its threshold.
+            yacht_box: Whether the Yacht box holds its points; it matters only where there is a joker.
+
+        Raises:
+            ValueError: naming the value that no state has.
+        """
+        rolls = np.asarray(rolls_left)
+        if not np.issubdtype(rolls.dtype, np.integer) or np.any((rolls < 0) | (rolls >= self.rolls_per_turn)):
+            raise ValueError(f"rolls_left must be 0 to {self.rolls_per_turn - 1}, got {rolls_left!r}")
+        upper = np.asarray(upper_total)
+        if not np.issubdtype(upper.dtype, np.integer) or np.any(upper < 0):
+            raise ValueError(f"upper_total must be a whole number, 0 or more, got {upper_total!r}")
+        bits = self.box_bits(open_boxes)
+        if np.any(bits == 0):
+            raise ValueError("open_boxes is empty; a game with no open box is over")
+        fields = (self.dice.roll_index(dice), rolls.astype(np.int64), self.lane(bits, upper, yacht_box), bits)
+        return State(*np.broadcast_arrays(*fields))
+
+    def pack(self, state: State) -> IntArray:
+        """The states as single int64 numbers, see the module."""
+        roll_bits, rolls_bits, lane_bits = self._widths
+        packed = state.open_boxes << lane_bits | state.lane
+        return (packed << rolls_bits | state.rolls_left) << roll_bits | state.roll
+
+    def unpack(self, packed: IntArray) -> State:
+        """The states behind packed numbers; the inverse of :meth:`pack`."""
+        roll_bits, rolls_bits, lane_bits = self._widths
+        rest, roll = packed >> roll_bits, packed & 2**roll_bits - 1
+        rest, rolls_left = rest >> rolls_bits, rest & 2**rolls_bits - 1
+        return State(roll, rolls_left, rest & 2**lane_bits - 1, rest >> lane_bits)
+
+    @property
+    def reachable_lanes(self) -> npt.NDArray[np.bool_]:
+        """Which lanes a card can have, by its open boxes (bits); shape ``(2 ** B, L)``."""
+        moves = np.zeros((self.n_boxes, self.n_lanes, self.n_lanes), dtype=np.float32)
+        for b in range(self.n_boxes):
+            target = self.next_lane[:, :, self.n_holds + b]
+            moves[b, np.arange(self.n_lanes)[:, None], target] = 1
+        reachable = np.zeros((2**self.n_boxes, self.n_lanes), dtype=bool)
+        reachable[self.all_open, 0] = True
+        n_open = self._box_rows.sum(axis=1)
+        for layer in range(self.n_boxes, 0, -1):
+            cards = np.flatnonzero(n_open == layer)
+            for b in range(self.n_boxes):
+                having = cards[cards >> b & 1 == 1]
+                reachable[having ^ 1 << b] |= reachable[having].astype(np.float32) @ moves[b] > 0
+        return reachable
+
+
+@lru_cache(maxsize=32)
+def _game(ruleset: Ruleset) -> Game:
+    return Game(ruleset)
+
+
+def get_game(ruleset: str | Ruleset = "yacht") -> Game:
+    """The game of a ruleset, by name or as data; built once, then shared.
+
+    Raises:
+        ValueError: for an unknown name.
+    """
+    return _game(get_ruleset(ruleset))

@@ -74,6 +74,10 @@ class DiceTables:
         """Index of the keep that holds all the dice of roll 0; the others follow in order."""
         return self.n_keeps - self.n_rolls
 
+    def held_faces(self, roll: int, hold: int) -> npt.NDArray[np.int8]:
+        """Faces of the dice that a hold mask keeps of a roll, ascending."""
+        return self.faces[roll][np.flatnonzero(hold >> np.arange(self.n_dice) & 1)]
+
     def roll_index(self, dice: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Index of the rolls with these faces, in any order.
 

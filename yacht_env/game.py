@@ -64,6 +64,8 @@ class Game:
         reward: Points of an action, shape ``(L, R, A)``, int16; 0 for holds; meaningless where illegal.
         next_lane: Lane after an action, shape ``(L, R, A)``, int16.
         keep: The keep that an action leaves on the table, shape ``(R, A)``: the held dice, or none after a box.
+        roll_kind: The face of five of a kind where a joker depends on it, else 0, shape ``(R,)``.
+        legal_boxes_table: Boxes that may be filled, as bits, by open boxes (bits) and kind of roll.
     """
 
     def __init__(self, ruleset: Ruleset) -> None:
@@ -80,20 +82,20 @@ class Game:
 
         five = self.dice.counts.max(axis=1) == N_DICE
         face = self.dice.counts.argmax(axis=1) + 1
-        self._roll_kind = np.where(five & (ruleset.joker is not None), face, 0)  # the face of a joker, else 0
+        self.roll_kind = np.where(five & (ruleset.joker is not None), face, 0)  # the face of five of a kind, else 0
         self._joker_box = ruleset.index(ruleset.joker.box) if ruleset.joker else None
         self.reward, self.next_lane = self._build_moves()
         boxes = np.zeros((self.dice.n_rolls, self.n_boxes), dtype=np.int64)  # nothing is held after a box
         self.keep = np.concatenate([self.dice.hold_keep, boxes], axis=1)
-        self._legal_boxes = self._build_legal_boxes()
-        self._n_kinds = self._legal_boxes.shape[1]
+        self.legal_boxes_table = self._build_legal_boxes()
 
         held = np.arange(self.n_holds)
         canonical = (self.dice.canonical_hold == held) & (held < self.n_holds - 1)
-        self._hold_rows = np.stack([np.zeros_like(canonical), canonical]).astype(np.int8)  # (2, R, H)
+        can_roll = np.arange(self.rolls_per_turn) > 0
+        self._hold_rows = (canonical & can_roll[:, None, None]).astype(np.int8)  # (rolls_per_turn, R, H)
         bits = np.arange(2**self.n_boxes)[:, None] >> np.arange(self.n_boxes) & 1
         self._box_rows = bits.astype(np.int8)  # (2 ** B, B)
-        self._hold_bits = np.array([0] + [2 ** (self.n_holds - 1) - 1] * (self.rolls_per_turn - 1))
+        self._hold_bits = np.where(can_roll, 2 ** (self.n_holds - 1) - 1, 0)  # all masks but the one that holds all
         box_bits = 1 << np.arange(self.n_boxes)
         self._clear_bit = ~np.concatenate([np.zeros(self.n_holds, dtype=np.int64), box_bits])
         self._widths = [int(n - 1).bit_length() for n in (self.dice.n_rolls, self.rolls_per_turn, self.n_lanes)]
@@ -144,7 +146,7 @@ class Game:
 
     def _points(self, box_index: int, roll: int, joker: int, natural: int) -> int:
         rule = self.ruleset.joker
-        if rule is None or joker == _OPEN or not self._roll_kind[roll]:
+        if rule is None or joker == _OPEN or not self.roll_kind[roll]:
             return natural
         box = self.ruleset.boxes[box_index]
         granted = box.points if isinstance(box.points, int) else natural
@@ -174,13 +176,12 @@ class Game:
 
     def legal_boxes(self, state: State) -> IntArray:
         """Boxes that may be filled now, as bits; same shape as the fields of ``state``."""
-        return self._legal_boxes[state.open_boxes, self._roll_kind[state.roll]]
+        return self.legal_boxes_table[state.open_boxes, self.roll_kind[state.roll]]
 
     def action_mask(self, state: State) -> npt.NDArray[np.int8]:
         """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
         mask = np.empty((*np.shape(state.roll), self.n_actions), dtype=np.int8)
-        can_roll = (state.rolls_left > 0).astype(np.int64)
-        mask[..., : self.n_holds] = self._hold_rows[can_roll, state.roll]
+        mask[..., : self.n_holds] = self._hold_rows[state.rolls_left, state.roll]
         mask[..., self.n_holds :] = self._box_rows[self.legal_boxes(state)]
         return mask
 
@@ -225,6 +226,29 @@ class Game:
             reward,
             legal,
         )
+
+    def move(self, state: State, action: int, uniform: float) -> tuple[State, int, bool]:
+        """:meth:`transition` of one state whose fields are plain numbers: the next state, the points, and legality."""
+        roll, rolls_left, lane, open_boxes = state
+        if action < 0 or action >= self.n_actions:
+            return state, 0, False
+        if action < self.n_holds:
+            if not rolls_left or action == self.n_holds - 1:
+                return state, 0, False
+            keep = self.keep.item(roll, action)
+            return State(self._roll_one(keep, uniform), rolls_left - 1, lane, open_boxes), 0, True  # type: ignore[arg-type]
+        if not self.legal_boxes_table.item(open_boxes, self.roll_kind.item(roll)) >> (action - self.n_holds) & 1:
+            return state, 0, False
+        reward = self.reward.item(lane, roll, action)
+        lane = self.next_lane.item(lane, roll, action)
+        open_boxes &= self._clear_bit.item(action)
+        if not open_boxes:
+            return State(roll, 0, lane, open_boxes), reward, True  # type: ignore[arg-type]
+        return State(self._roll_one(0, uniform), self.rolls_per_turn - 1, lane, open_boxes), reward, True  # type: ignore[arg-type]
+
+    def _roll_one(self, keep: int, uniform: float) -> int:
+        outcome = int(uniform * self.dice.n_outcomes.item(keep))
+        return self.dice.next_roll.item(self.dice.outcome_start.item(keep) + outcome)
 
     def roll(self, keep: IntArray, uniform: npt.NDArray[np.float64]) -> IntArray:
         """The roll that these random numbers in [0, 1) give when the dice outside ``keep`` are rolled."""

@@ -94,9 +94,9 @@ class Observation:
 
     def encode_one(self, state: State) -> Any:
         """Observation of one state whose fields are plain numbers, as :attr:`space` describes it."""
-        batch = self.encode(State(*(np.array([field], dtype=np.int64) for field in state)))
-        if not isinstance(batch, dict):
-            return batch[0]
+        if self.form == "flat":
+            return self._encode_flat(state)
+        batch = self._encode_dict(State(*(np.array([field], dtype=np.int64) for field in state)))
         return {key: rows[0] for key, rows in batch.items()}
 
     def decode(self, observations: Any) -> State:

@@ -88,7 +88,7 @@ class TurnModel:
     def _outcomes_of(self, box: int) -> tuple[IntArray, IntArray]:
         """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
         game, action = self.game, self.game.n_holds + box
-        legal = game._legal_boxes[:, game._roll_kind] >> box & 1
+        legal = game.legal_boxes_table[:, game.roll_kind] >> box & 1
         kind = np.unique(legal, axis=0).T if game.ruleset.joker else np.zeros((game.dice.n_rolls, 0))
         effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, kind])
         _, first, inverse = np.unique(effect, axis=0, return_index=True, return_inverse=True)

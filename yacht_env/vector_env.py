@@ -1,0 +1,238 @@
+"""Many games at once: the native batch form of ``Yacht-v0``, behind ``gymnasium.make_vec``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from yacht_env.env import YachtEnv, check_settings, start_state
+from yacht_env.game import Game, State
+from yacht_env.observation import Form, get_observation
+from yacht_env.rendering import TableView, draw_ansi, draw_rgb, table_view
+from yacht_env.rules import Ruleset
+
+__all__ = ["YachtVectorEnv"]
+
+BoolArray = npt.NDArray[np.bool_]
+_Step = tuple[Any, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
+
+
+class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """``num_envs`` games of :class:`~yacht_env.env.YachtEnv`, stepped together over the same tables.
+
+    Observations, masks, rewards and flags are those of the single environment, with a first axis of ``num_envs``. The
+    random numbers come from one generator, so ``reset(seed=...)`` takes one whole number.
+
+    Autoreset is Gymnasium's: ``NEXT_STEP`` (default) starts a new game on the step after the last, ignoring that step's
+    action; ``SAME_STEP`` starts it at once and puts the last observation and info into ``info["final_obs"]`` and
+    ``info["final_info"]``; ``DISABLED`` leaves it to ``reset(options={"reset_mask": ...})``.
+
+    Args:
+        num_envs: Number of games.
+        ruleset: Name of a ruleset, or a :class:`~yacht_env.Ruleset`.
+        observation: ``"flat"`` or ``"dict"``.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or ``None``; :meth:`render` gives a tuple of pictures.
+        invalid_action_penalty: What an invalid action costs, in points; 0 or more.
+        max_episode_steps: Steps after which a game is truncated.
+        autoreset_mode: An :class:`~gymnasium.vector.AutoresetMode`, or its value.
+
+    Raises:
+        ValueError: naming the setting that can't be.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        ruleset: str | Ruleset = "yacht",
+        observation: Form = "flat",
+        render_mode: str | None = None,
+        invalid_action_penalty: float = 1.0,
+        max_episode_steps: int = 200,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs must be 1 or more, got {num_envs}")
+        if max_episode_steps < 1:
+            raise ValueError(f"max_episode_steps must be 1 or more, got {max_episode_steps}")
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {
+            "render_modes": ["ansi", "rgb_array"],
+            "render_fps": YachtEnv.metadata["render_fps"],
+            "autoreset_mode": self.autoreset_mode,
+        }
+        check_settings(self.metadata, render_mode, invalid_action_penalty)
+        self._observation = get_observation(ruleset, observation)
+        self.game: Game = self._observation.game
+        self.num_envs = num_envs
+        self.single_observation_space = self._observation.space
+        self.single_action_space = spaces.Discrete(self.game.n_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.render_mode = render_mode
+        self.invalid_action_penalty = float(invalid_action_penalty)
+        self.max_episode_steps = max_episode_steps
+        self._state: State | None = None
+        self._steps = np.zeros(num_envs, dtype=np.int64)
+        self._done = np.zeros(num_envs, dtype=bool)
+        self._scores: npt.NDArray[np.int64] | None = None  # (N, B), -1 while open; kept for pictures only
+
+    @property
+    def state(self) -> State:
+        """The decision states, arrays of shape ``(num_envs,)``.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first reset.
+        """
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset() before anything that needs a game")
+        return self._state
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start games: all of them, or those in the bool array ``options["reset_mask"]``.
+
+        The other options are those of the single environment, for every game that starts; dice that are not given are
+        rolled, for each game its own.
+
+        Raises:
+            TypeError: where ``seed`` is neither a whole number nor ``None``, or the mask is no bool array.
+            ValueError: where an option makes no state, or the mask has another shape or starts no game.
+        """
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            raise TypeError(f"seed must be one whole number for the whole batch, got {seed!r}")
+        super().reset(seed=seed)
+        options = dict(options or {})
+        starts = self._reset_mask(options.pop("reset_mask", None))
+        self._start(starts, self.np_random.random(self.num_envs), options)
+        return self._observation.encode(self.state), self._info(np.zeros(self.num_envs, dtype=bool))
+
+    def step(self, actions: npt.ArrayLike) -> _Step:
+        """Take one action in every game; ``actions`` are whole numbers, shape ``(num_envs,)``.
+
+        Raises:
+            ValueError: for another shape or type of ``actions``.
+            gymnasium.error.ResetNeeded: with autoreset disabled, where a finished game was not reset.
+        """
+        before, choices = self.state, self._checked(actions)
+        restarting = self._done
+        if self.autoreset_mode == AutoresetMode.DISABLED and restarting.any():
+            raise gymnasium.error.ResetNeeded(
+                f"game {int(np.flatnonzero(restarting)[0])} is over; reset it with options={{'reset_mask': ...}}"
+            )
+        uniform = self.np_random.random(self.num_envs)
+        self._state, points, legal = self.game.transition(before, choices, uniform)
+        if self._scores is not None:
+            self._keep_scores(before, choices, points, legal)
+        rewards = np.where(legal, points, -self.invalid_action_penalty).astype(np.float64)
+        self._steps += 1
+        terminated = self._state.open_boxes == 0
+        truncated = self._steps >= self.max_episode_steps
+        invalid = ~legal
+        if restarting.any():
+            self._start(restarting, uniform, {})
+            rewards[restarting] = 0.0
+            for flags in (terminated, truncated, invalid):
+                flags[restarting] = False
+        self._done = terminated | truncated
+        info: dict[str, Any] = {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
+            info = self._final(self._done, invalid)
+            invalid = invalid & ~self._done
+            self._start(self._done, self.np_random.random(self.num_envs), {})
+        return self._observation.encode(self._state), rewards, terminated, truncated, {**info, **self._info(invalid)}
+
+    def action_masks(self) -> BoolArray:
+        """Canonical legal actions, bool, shape ``(num_envs, n_actions)``."""
+        return self.game.action_mask(self.state).astype(bool)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A picture of every game: text for ``"ansi"``, ``(H, W, 3)`` uint8 arrays for ``"rgb_array"``."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() has nothing to do; choose a render_mode, such as 'ansi', in make_vec()")
+            return None
+        draw = draw_ansi if self.render_mode == "ansi" else draw_rgb
+        return tuple(draw(self._view(i)) for i in range(self.num_envs))
+
+    # ------------------------------------------------------------------------------------------------------ helpers
+
+    def _start(self, starts: BoolArray, uniform: npt.NDArray[np.float64], options: dict[str, Any]) -> None:
+        if options:
+            games = [start_state(self.game, u, options) for u in uniform]
+            fresh = State(*(np.array(field, dtype=np.int64) for field in zip(*games, strict=True)))
+        else:
+            fresh = self.game.start(uniform)
+        if self._state is None or starts.all():
+            self._state = fresh
+        else:
+            self._state = State(*(np.where(starts, new, old) for new, old in zip(fresh, self._state, strict=True)))
+        self._steps = np.where(starts, 0, self._steps)
+        self._done = self._done & ~starts
+        if self.render_mode is not None:
+            bits = self._state.open_boxes[:, None] >> np.arange(self.game.n_boxes) & 1
+            old_scores = np.full_like(bits, -1) if self._scores is None else self._scores
+            self._scores = np.where(starts[:, None], -bits, old_scores)
+
+    def _reset_mask(self, mask: Any) -> BoolArray:
+        if mask is None:
+            return np.ones(self.num_envs, dtype=bool)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask'] must be a bool array, got {mask!r}")
+        if mask.shape != (self.num_envs,):
+            raise ValueError(f"options['reset_mask'] must have shape ({self.num_envs},), got {mask.shape}")
+        if not mask.any():
+            raise ValueError("options['reset_mask'] is False everywhere; it must name at least one game")
+        if self._state is None and not mask.all():
+            raise gymnasium.error.ResetNeeded("the first reset must start every game")
+        return mask
+
+    def _checked(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(
+                f"actions must be whole numbers of shape ({self.num_envs},), got {array.dtype} of shape {array.shape}"
+            )
+        return array.astype(np.int64)
+
+    def _info(self, invalid: BoolArray) -> dict[str, Any]:
+        everywhere = np.ones(self.num_envs, dtype=bool)
+        return {
+            "action_mask": self.game.action_mask(self.state),
+            "_action_mask": everywhere,
+            "invalid_action": invalid,
+            "_invalid_action": everywhere.copy(),
+        }
+
+    def _final(self, done: BoolArray, invalid: BoolArray) -> dict[str, Any]:
+        """The last observations and infos of the games that are over, as Gymnasium lays them out."""
+        rows = np.flatnonzero(done)
+        last = self._observation.encode(State(*(field[rows] for field in self.state)))
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for i, row in enumerate(rows):
+            final_obs[row] = {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i]
+        masks = np.where(done[:, None], self.game.action_mask(self.state), np.int8(0))
+        final_info = {"action_mask": masks, "invalid_action": invalid & done}
+        final_info |= {f"_{key}": done.copy() for key in tuple(final_info)}
+        return {
+            "final_obs": final_obs,
+            "_final_obs": done.copy(),
+            "final_info": final_info,
+            "_final_info": done.copy(),
+        }
+
+    def _keep_scores(
+        self, before: State, actions: npt.NDArray[np.int64], points: npt.NDArray[np.int16], legal: BoolArray
+    ) -> None:
+        assert self._scores is not None
+        rows = np.flatnonzero(legal & (actions >= self.game.n_holds))
+        self._scores[rows, actions[rows] - self.game.n_holds] = points[rows]
+
+    def _view(self, i: int) -> TableView:
+        assert self._scores is not None
+        state = State(*(field[i].item() for field in self.state))
+        scores = [None if points < 0 else int(points) for points in self._scores[i]]
+        return table_view(self.game, state, scores, None)

@@ -1,0 +1,52 @@
+"""Yacht as a Gymnasium environment, with its exact optimum and exact evaluation.
+
+``import yacht_env`` registers ``Yacht-v0``::
+
+    import gymnasium, yacht_env
+
+    env = gymnasium.make("Yacht-v0", ruleset="yacht")
+    batch = gymnasium.make_vec("Yacht-v0", num_envs=1024)
+    solution = yacht_env.solve("yacht")
+    result = yacht_env.evaluate(yacht_env.GreedyPolicy(), "yacht")
+"""
+
+from __future__ import annotations
+
+import gymnasium
+
+from yacht_env.env import YachtEnv
+from yacht_env.evaluation import Evaluation, evaluate
+from yacht_env.network import NetworkPolicy
+from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
+from yacht_env.pretrained import PretrainedError, load_pretrained
+from yacht_env.rules import RULESETS, Ruleset, get_ruleset
+from yacht_env.solver import Solution, solve
+from yacht_env.vector_env import YachtVectorEnv
+
+__all__ = [
+    "RULESETS",
+    "Evaluation",
+    "GreedyPolicy",
+    "NetworkPolicy",
+    "OptimalPolicy",
+    "Policy",
+    "PretrainedError",
+    "RandomPolicy",
+    "Ruleset",
+    "Solution",
+    "YachtEnv",
+    "YachtVectorEnv",
+    "evaluate",
+    "get_ruleset",
+    "load_pretrained",
+    "solve",
+]
+
+__version__ = "0.1.0"
+
+gymnasium.register(
+    id="Yacht-v0",
+    entry_point="yacht_env.env:YachtEnv",
+    vector_entry_point="yacht_env.vector_env:YachtVectorEnv",
+    max_episode_steps=200,
+)

@@ -11,8 +11,9 @@ from gymnasium import spaces
 
 from yacht_env.game import Game, State
 from yacht_env.observation import Form, get_observation
-from yacht_env.rendering import TableView, Window, draw_ansi, draw_rgb, table_view
+from yacht_env.rendering import TableView, Window, draw_ansi, draw_rgb
 from yacht_env.rules import Ruleset
+from yacht_env.view import table_view
 
 __all__ = ["YachtEnv", "start_state"]
 
@@ -79,7 +80,8 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self.invalid_action_penalty = float(invalid_action_penalty)
         self._state: State | None = None
         self._scores: list[int | None] = [None] * self.game.n_boxes
-        self._held: npt.NDArray[np.int8] | None = None
+        self._total = 0
+        self._held: list[int] = []  # faces of the dice that the last hold kept
         self._window: Window | None = None
 
     @property
@@ -99,7 +101,8 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self._state = start_state(self.game, self.np_random.random(), options)
         open_boxes = self._state.open_boxes
         self._scores = [None if open_boxes >> b & 1 else 0 for b in range(self.game.n_boxes)]
-        self._held = None
+        self._total = 0
+        self._held = []
         self._show()
         return self._observation.encode_one(self._state), self._info(False)
 
@@ -142,16 +145,17 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
 
     def _keep_record(self, before: State, action: int, points: int) -> None:
         if action < self.game.n_holds:
-            self._held = self.game.dice.held_faces(int(before.roll), action)
+            self._held = self.game.dice.held_faces(int(before.roll), action).tolist()
             return
-        self._held = None
-        self._scores[action - self.game.n_holds] = points
+        self._held = []
+        self._total += points
+        self._scores[action - self.game.n_holds] = points - int(self.game.bonus_paid(before, self.state))
 
     def _info(self, invalid: bool) -> dict[str, Any]:
         return {"action_mask": self.game.action_mask(self.state), "invalid_action": invalid}
 
     def _view(self) -> TableView:
-        return table_view(self.game, self.state, self._scores, self._held)
+        return table_view(self.game, self.state, self._scores, self._total, self._held)
 
     def _show(self) -> None:
         if self.render_mode == "human":

@@ -64,6 +64,10 @@ class Game:
         reward: Points of an action, shape ``(L, R, A)``, int16; 0 for holds; meaningless where illegal.
         next_lane: Lane after an action, shape ``(L, R, A)``, int16.
         keep: The keep that an action leaves on the table, shape ``(R, A)``: the held dice, or none after a box.
+        afterstate: What an action leaves behind, shape ``(R, A)``: a keep of some of the dice, or a box together with
+            what its points change in the lane. Actions with one number lead on alike, whatever the dice were, so the
+            value of an action is its points plus a function of the card, the rolls left and this number.
+        n_afterstates: How many such numbers there are (222 for the default game).
         roll_kind: The face of five of a kind where a joker depends on it, else 0, shape ``(R,)``.
         legal_boxes_table: Boxes that may be filled, as bits, by open boxes (bits) and kind of roll.
     """
@@ -87,6 +91,7 @@ class Game:
         self.reward, self.next_lane = self._build_moves()
         boxes = np.zeros((self.dice.n_rolls, self.n_boxes), dtype=np.int64)  # nothing is held after a box
         self.keep = np.concatenate([self.dice.hold_keep, boxes], axis=1)
+        self.afterstate, self.n_afterstates = self._build_afterstates()
         self.legal_boxes_table = self._build_legal_boxes()
 
         held = np.arange(self.n_holds)
@@ -156,6 +161,17 @@ class Game:
         if box_index != self._joker_box:
             return joker
         return _HOLDS_POINTS if natural else _ZERO
+
+    def _build_afterstates(self) -> tuple[IntArray, int]:
+        n_keeps = self.dice.first_roll_keep  # keeps that leave a die to roll
+        after = np.zeros((self.dice.n_rolls, self.n_actions), dtype=np.int64)
+        after[:, : self.n_holds - 1] = self.dice.hold_keep[:, :-1]
+        n_afterstates = n_keeps
+        for action in range(self.n_holds, self.n_actions):
+            effects, which = np.unique(self.next_lane[:, :, action].T, axis=0, return_inverse=True)
+            after[:, action] = n_afterstates + which.reshape(-1)
+            n_afterstates += len(effects)
+        return after, n_afterstates
 
     def _build_legal_boxes(self) -> IntArray:
         """Boxes that may be filled, as bits, by open boxes and kind of roll; shape ``(2 ** B, n_kinds)``."""
@@ -276,9 +292,17 @@ class Game:
         """Points in the number boxes, up to the bonus's threshold; 0 where the ruleset has no bonus."""
         return lane // self.n_jokers
 
+    def bonus_paid(self, before: State, after: State) -> IntArray:
+        """Points of the upper bonus that were paid between two states; 0 where it was not earned there."""
+        bonus = self.ruleset.upper_bonus
+        if bonus is None:
+            return np.zeros_like(before.lane)
+        earned = (self.upper_total(before.lane) < bonus.threshold) & (self.upper_total(after.lane) == bonus.threshold)
+        return bonus.points * np.asarray(earned, dtype=np.int64)
+
     def yacht_box(self, lane: IntArray) -> IntArray:
         """1 where the Yacht box holds its points and a joker depends on it, else 0."""
-        return (lane % self.n_jokers == _HOLDS_POINTS).astype(np.int64)
+        return np.asarray(lane % self.n_jokers == _HOLDS_POINTS, dtype=np.int64)
 
     def box_bits(self, open_boxes: Iterable[int | str] | npt.ArrayLike | None) -> IntArray:
         """The open boxes as bits.

@@ -131,7 +131,7 @@ def draw_ansi(view: TableView) -> str:
     """
     turn, rolls, hint = _status(view)
     head = [_style(_clip(view.title), _BOLD), turn, rolls, _style(f"Total {view.total}", _BOLD)]
-    lines = ["   ".join(head), "", *_dice_lines(view), *_card_lines(view), "", hint]
+    lines = ["   ".join(head), "", *_dice_lines(view), "", *_card_lines(view), "", hint]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

@@ -14,8 +14,9 @@ from gymnasium.vector.utils import batch_space
 from yacht_env.env import YachtEnv, check_settings, start_state
 from yacht_env.game import Game, State
 from yacht_env.observation import Form, get_observation
-from yacht_env.rendering import TableView, draw_ansi, draw_rgb, table_view
+from yacht_env.rendering import TableView, draw_ansi, draw_rgb
 from yacht_env.rules import Ruleset
+from yacht_env.view import table_view
 
 __all__ = ["YachtVectorEnv"]
 
@@ -80,7 +81,9 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._state: State | None = None
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._done = np.zeros(num_envs, dtype=bool)
-        self._scores: npt.NDArray[np.int64] | None = None  # (N, B), -1 while open; kept for pictures only
+        # Kept for pictures only: the points of each box, -1 while it is open, (N, B); the totals, (N,).
+        self._scores: npt.NDArray[np.int64] | None = None
+        self._totals = np.zeros(num_envs, dtype=np.int64)
 
     @property
     def state(self) -> State:
@@ -150,6 +153,27 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Canonical legal actions, bool, shape ``(num_envs, n_actions)``."""
         return self.game.action_mask(self.state).astype(bool)
 
+    def get_state(self) -> dict[str, Any]:
+        """All that decides how the games go on, for :meth:`set_state`; arrays and plain values only."""
+        return {
+            "packed": self.game.pack(self.state),
+            "steps": self._steps.copy(),
+            "done": self._done.copy(),
+            "dice": self.np_random.bit_generator.state,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from where :meth:`get_state` was called, with the same number of games; pictures lose their history.
+
+        Raises:
+            ValueError: for another number of games.
+        """
+        if len(state["packed"]) != self.num_envs:
+            raise ValueError(f"the state is one of {len(state['packed'])} games; expected {self.num_envs}")
+        self._state = self.game.unpack(state["packed"])
+        self._steps, self._done = state["steps"].copy(), state["done"].copy()
+        self.np_random.bit_generator.state = state["dice"]
+
     def render(self) -> tuple[Any, ...] | None:
         """A picture of every game: text for ``"ansi"``, ``(H, W, 3)`` uint8 arrays for ``"rgb_array"``."""
         if self.render_mode is None:
@@ -176,6 +200,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             bits = self._state.open_boxes[:, None] >> np.arange(self.game.n_boxes) & 1
             old_scores = np.full_like(bits, -1) if self._scores is None else self._scores
             self._scores = np.where(starts[:, None], -bits, old_scores)
+            self._totals = np.where(starts, 0, self._totals)
 
     def _reset_mask(self, mask: Any) -> BoolArray:
         if mask is None:
@@ -229,10 +254,12 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     ) -> None:
         assert self._scores is not None
         rows = np.flatnonzero(legal & (actions >= self.game.n_holds))
-        self._scores[rows, actions[rows] - self.game.n_holds] = points[rows]
+        paid = self.game.bonus_paid(before, self.state)
+        self._scores[rows, actions[rows] - self.game.n_holds] = (points - paid)[rows]
+        self._totals = self._totals + points
 
     def _view(self, i: int) -> TableView:
         assert self._scores is not None
         state = State(*(field[i].item() for field in self.state))
         scores = [None if points < 0 else int(points) for points in self._scores[i]]
-        return table_view(self.game, state, scores, None)
+        return table_view(self.game, state, scores, int(self._totals[i]))

@@ -1,0 +1,66 @@
+# The whole project from a bare machine: it needs make and Python 3.11 or newer. `make` alone lists the targets.
+
+# The first Python that is new enough; override with `make PYTHON=...`.
+ifeq ($(origin PYTHON),undefined)
+PYTHON := $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$python; break; fi; done)
+endif
+
+VENV ?= .venv
+PIP_ARGS ?=
+PYTEST_ARGS ?=
+RUNS ?= runs
+DEMO_RUN ?= $(RUNS)/demo
+DEMO_TRAIN ?= train.dqn --preset demo --run-dir $(DEMO_RUN)
+DEMO_EVALUATE ?= train.evaluate $(DEMO_RUN)
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint bench wheel tensorboard constraints clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## Install everything into .venv, in the tested versions
+
+$(STAMP): pyproject.toml constraints.txt
+	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; fi
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install $(PIP_ARGS) -c constraints.txt -e ".[train,render,dev]"
+	@touch $@
+
+demo: $(STAMP) ## Train an agent for about two minutes, then measure it against the optimum
+	$(BIN)/python -m $(DEMO_TRAIN)
+	$(BIN)/python -m $(DEMO_EVALUATE)
+	@echo
+	@echo "The curves of this run: make tensorboard, then open the address that it prints."
+
+test: $(STAMP) ## Run the tests, without the slow ones
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(STAMP) ## Run the slow tests
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+lint: $(STAMP) ## Check style and types
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+
+bench: $(STAMP) ## Measure speed
+	$(BIN)/python -m tests.benchmarks
+
+wheel: $(STAMP) ## Build the distributions into dist/, and check the wheel in a fresh environment
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python scripts/check_wheel.py dist --constraints constraints.txt
+
+tensorboard: $(STAMP) ## Show the curves of all runs
+	$(BIN)/python -m tensorboard.main --logdir $(RUNS)
+
+constraints: ## Rewrite constraints.txt with the newest versions that pyproject.toml allows
+	sh scripts/refresh_constraints.sh "$(PYTHON)" $(PIP_ARGS)
+
+clean: ## Remove what was built, but neither .venv nor the runs
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path "./$(VENV)/*" -prune -exec rm -rf {} +

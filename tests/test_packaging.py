@@ -1,0 +1,64 @@
+"""What is published: the metadata, the extras, and the tested set of versions."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import yacht_env
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def names(requirements: list[str]) -> set[str]:
+    """Distributions that requirements name: ``ray`` for ``ray[rllib]>=2``."""
+    return {canonical(re.match(r"[\w.-]+", requirement)[0]) for requirement in requirements}
+
+
+def test_the_wheel_holds_the_package_alone():
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["packages"] == ["yacht_env"]
+    assert wheel["force-include"] == {"models": "yacht_env/models"}
+
+
+def test_base_dependencies_stay_small():
+    assert names(PROJECT["project"]["dependencies"]) == {
+        "gymnasium", "numpy", "platformdirs", "safetensors", "tqdm", "tyro",
+    }  # fmt: skip
+
+
+def test_the_extras_are_the_promised_ones():
+    assert set(EXTRAS) == {"train", "render", "ray", "dev"}
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_a_constraint_is_one_exact_version_of_a_public_release(pin):
+    assert re.fullmatch(r"[\w.-]+==\d[\w.]*", pin)
+
+
+def test_the_tested_set_is_sorted_and_names_nothing_twice():
+    pinned = [canonical(pin.partition("==")[0]).replace("-", "_") for pin in PINS]
+    assert pinned == sorted(set(pinned))
+
+
+def test_the_tested_set_covers_everything_that_setup_installs():
+    asked = names(PROJECT["project"]["dependencies"] + EXTRAS["train"] + EXTRAS["render"] + EXTRAS["dev"])
+    assert asked <= names(PINS)
+
+
+def test_the_version_is_one_fact():
+    stated = PROJECT["project"]["version"]
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert cited == stated
+    assert version("yacht-env") == yacht_env.__version__ == stated

@@ -1,0 +1,106 @@
+"""Train a masked DQN: ``python -m train.dqn --preset quick --seed 0``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from agents.dqn import AfterstateDQNPolicy, MaskedDQN
+from train.run import Interrupted, Run, report, train
+from train.settings import LinearSchedule, TrainSettings, parse_settings
+from yacht_env.integrations.sb3 import YachtVecEnv
+
+__all__ = ["PRESETS", "DQNSettings", "main"]
+
+
+@dataclass(frozen=True)
+class DQNSettings(TrainSettings):
+    """Settings of a DQN run."""
+
+    batch_size: int = 1024
+    """Transitions of a gradient step."""
+    gradient_steps: int = 4
+    """Gradient steps after each step of all games."""
+    buffer_size: int = 1_000_000
+    """Transitions that the replay buffer keeps."""
+    learning_starts: int = 20_000
+    """Environment steps of random play before learning."""
+    tau: float = 0.01
+    """How far the target network moves after each step of all games."""
+    exploration_start: float = 0.3
+    """Share of random actions at the start; it falls in a line."""
+    exploration_end: float = 0.02
+    """Share of random actions at the end."""
+    exploration_fraction: float = 0.8
+    """Part of the run over which exploration falls."""
+
+
+PRESETS = {
+    "quick": DQNSettings(preset="quick"),
+    "smoke": DQNSettings(
+        preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), learning_starts=5_000, eval_every=40_000
+    ),
+    "demo": DQNSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
+    "full": DQNSettings(preset="full", total_steps=60_000_000, hidden=(256, 256), batch_size=2048, eval_every=2_000_000),
+}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Train from the command line."""
+    settings = parse_settings(PRESETS, args)
+    run = Run(settings, "dqn")
+    # Updating the target after every step of all games is what is wanted here.
+    warnings.filterwarnings("ignore", message="The number of environments used is greater than the target")
+    try:
+        report(run, train(run, lambda env: make_model(settings, env), load_model, lambda model: model.q_net.q_net))
+    except Interrupted:
+        print(f"saved; go on with: python -m train.dqn --resume {run.folder}")
+        sys.exit(130)
+
+
+def make_model(settings: DQNSettings, env: YachtVecEnv) -> MaskedDQN:
+    """A new model with these settings."""
+    return MaskedDQN(
+        AfterstateDQNPolicy,
+        env,
+        ruleset=settings.ruleset,
+        policy_kwargs={"network_kwargs": network_kwargs(settings)},
+        learning_rate=LinearSchedule(settings.learning_rate, settings.final_learning_rate),
+        buffer_size=settings.buffer_size,
+        learning_starts=settings.learning_starts,
+        batch_size=settings.batch_size,
+        tau=settings.tau,
+        gamma=1.0,
+        train_freq=1,
+        gradient_steps=settings.gradient_steps,
+        target_update_interval=1,
+        exploration_fraction=settings.exploration_fraction,
+        exploration_initial_eps=settings.exploration_start,
+        exploration_final_eps=settings.exploration_end,
+        seed=settings.seed,
+        device=settings.device,
+    )
+
+
+def load_model(path: Path, env: YachtVecEnv) -> BaseAlgorithm:
+    """The model of a checkpoint."""
+    return MaskedDQN.load(path, env=env, force_reset=False)
+
+
+def network_kwargs(settings: TrainSettings) -> dict[str, Any]:
+    """Arguments of the network."""
+    return {
+        "ruleset": settings.ruleset,
+        "hidden": tuple(settings.hidden),
+        "points_unit": settings.points_unit,
+        "layer_norm": settings.layer_norm,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Train PPO with masks: ``python -m train.ppo --preset quick --seed 0``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
+from train.dqn import network_kwargs
+from train.run import Interrupted, Run, report, train
+from train.settings import LinearSchedule, TrainSettings, parse_settings
+from yacht_env.integrations.sb3 import YachtVecEnv
+
+__all__ = ["PRESETS", "PPOSettings", "main"]
+
+
+@dataclass(frozen=True)
+class PPOSettings(TrainSettings):
+    """Settings of a PPO run."""
+
+    final_learning_rate: float = 2e-5
+    """Learning rate at the end."""
+    n_steps: int = 36
+    """Steps of each game in a rollout."""
+    batch_size: int = 4096
+    """Decisions of a gradient step."""
+    n_epochs: int = 4
+    """Times that each rollout is gone through."""
+    gae_lambda: float = 0.3
+    """Weight of longer returns in the advantage; low, since most of their noise is the dice."""
+    clip_range: float = 0.2
+    """How far the policy may move in one rollout."""
+    entropy: float = 0.3
+    """Entropy coefficient at the start; it falls to 0."""
+    entropy_fraction: float = 0.8
+    """Part of the run over which the entropy coefficient falls."""
+    critic: tuple[int, ...] = (128, 128)
+    """Widths of the critic's hidden layers."""
+
+
+PRESETS = {
+    "quick": PPOSettings(preset="quick", total_steps=6_000_000),
+    "smoke": PPOSettings(preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), critic=(32,), eval_every=40_000),
+    "demo": PPOSettings(preset="demo", total_steps=2_500_000),
+    "full": PPOSettings(preset="full", total_steps=100_000_000, hidden=(256, 256), critic=(256, 256), eval_every=2_000_000),
+}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Train from the command line."""
+    settings = parse_settings(PRESETS, args)
+    run = Run(settings, "ppo")
+    try:
+        report(run, train(run, lambda env: make_model(settings, env), load_model, lambda m: m.policy.mlp_extractor.actor))
+    except Interrupted:
+        print(f"saved; go on with: python -m train.ppo --resume {run.folder}")
+        sys.exit(130)
+
+
+def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
+    """A new model with these settings."""
+    return EntropyScheduledPPO(
+        AfterstateActorCriticPolicy,
+        env,
+        policy_kwargs={"network_kwargs": network_kwargs(settings), "critic": list(settings.critic)},
+        learning_rate=LinearSchedule(settings.learning_rate, settings.final_learning_rate),
+        n_steps=settings.n_steps,
+        batch_size=settings.batch_size,
+        n_epochs=settings.n_epochs,
+        gamma=1.0,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip_range,
+        ent_coef_schedule=LinearSchedule(settings.entropy, 0.0, settings.entropy_fraction),
+        seed=settings.seed,
+        device=settings.device,
+    )
+
+
+def load_model(path: Path, env: YachtVecEnv) -> BaseAlgorithm:
+    """The model of a checkpoint."""
+    return EntropyScheduledPPO.load(path, env=env, force_reset=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -125,7 +125,7 @@ class MaskedDQN(DQN):
                 next_values = self.q_net_target(data.next_observations).gather(1, best)
                 target = data.rewards + (1 - data.dones) * self.gamma * next_values
             values = self.q_net(data.observations).gather(1, data.actions)
-            loss = functional.smooth_l1_loss(values, target)
+            loss = functional.mse_loss(values, target)  # Huber would pull values toward the median, away from rare Yachts
             losses.append(loss.detach())
             self.policy.optimizer.zero_grad()
             loss.backward()

@@ -209,11 +209,11 @@ FIVE = Box("Yacht", OfAKind(5), 50)
         ((CHOICE,), {"upper_bonus": UpperBonus(63, 35)}, "upper bonus but no number boxes"),
         ((ONES,), {"upper_bonus": UpperBonus(6, 35)}, "threshold 6 can't be reached; expected 1 to 5"),
         ((ONES,), {"upper_bonus": UpperBonus(0, 35)}, "threshold 0 can't"),
-        ((ONES,), {"upper_bonus": UpperBonus(3, -35)}, "got -35"),
+        ((ONES,), {"upper_bonus": UpperBonus(3, -35)}, "bonus points are -35"),
         ((CHOICE,), {"joker": Joker("Yacht")}, "joker's box 'Yacht'"),
         ((FIVE, CHOICE), {"joker": Joker("Choice")}, "joker's box 'Choice'"),
         ((Box("Yacht", OfAKind(5), "sum"),), {"joker": Joker("Yacht")}, "joker's box 'Yacht'.* fixed points"),
-        ((FIVE,), {"joker": Joker("Yacht", -100)}, "got -100"),
+        ((FIVE,), {"joker": Joker("Yacht", -100)}, "extra points are -100"),
         ((Box("Sevens", Number(7), "matched"),), {}, "'Sevens': face is 7; expected 1 to 6"),
         ((Box("Noughts", Number(0), "matched"),), {}, "'Noughts': face is 0"),
         ((Box("Six Alike", OfAKind(6), 60),), {}, "'Six Alike': n is 6; expected 1 to 5"),
@@ -222,7 +222,7 @@ FIVE = Box("Yacht", OfAKind(5), 50)
         ((Box("High Run", Run(5, start=3), 30),), {}, "'High Run': start is 3; expected 1 to 2"),
         ((Box("Low Run", Run(5, start=0), 30),), {}, "'Low Run': start is 0"),
         ((Box("House", FullHouse(), "double"),), {}, "'House': points are 'double'"),  # type: ignore[arg-type]
-        ((Box("House", FullHouse(), -1),), {}, "'House': points are -1; expected 0 or more"),
+        ((Box("House", FullHouse(), -1),), {}, "'House': points are -1; expected a whole number, 0"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused_by_name(

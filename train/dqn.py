@@ -30,7 +30,7 @@ class DQNSettings(TrainSettings):
     """Transitions that the replay buffer keeps."""
     learning_starts: int = 20_000
     """Environment steps of random play before learning."""
-    tau: float = 0.01
+    tau: float = 0.05
     """How far the target network moves after each step of all games."""
     exploration_start: float = 0.3
     """Share of random actions at the start; it falls in a line."""

@@ -276,6 +276,8 @@ class _ForwardPass:
         for rolls_left in range(game.rolls_per_turn - 1, -1, -1):
             met_cells = met.reshape(-1, 3, n_cards)
             asked = np.arange(rolls.size) if self.all_states else np.flatnonzero(met_cells[:, 0].ravel() > 0)
+            if not asked.size:
+                return  # the turn is over everywhere
             roll, column = rolls[asked], columns[asked]
             state = State(roll, np.full_like(roll, rolls_left), lane[column], open_boxes[column])
             choices = self.player.choose(state)

@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yacht_env.dice import DiceTables, dice_tables
-from yacht_env.rules import N_DICE, ROLLS_PER_TURN, Ruleset, get_ruleset
+from yacht_env.rules import N_DICE, ROLLS_PER_TURN, Box, Ruleset, get_ruleset
 
 __all__ = ["Game", "State", "get_game"]
 
@@ -137,7 +137,7 @@ class Game:
                 next_upper = np.minimum(upper + counted, self.upper_threshold)
                 bonus = self._bonus(upper, next_upper)
                 for joker in range(self.n_jokers):
-                    reward[:, joker, roll, a] = self._points(b, roll, joker, natural) + bonus
+                    reward[:, joker, roll, a] = self._points(box, roll, joker) + bonus
                     next_joker = self._next_joker(b, joker, natural)
                     next_lane[:, joker, roll, a] = self.n_jokers * next_upper + next_joker
         lanes = (self.n_lanes, self.dice.n_rolls, self.n_actions)
@@ -149,13 +149,11 @@ class Game:
             return np.zeros_like(upper)
         return bonus.points * ((upper < bonus.threshold) & (next_upper == bonus.threshold))
 
-    def _points(self, box_index: int, roll: int, joker: int, natural: int) -> int:
-        rule = self.ruleset.joker
+    def _points(self, box: Box, roll: int, joker: int) -> int:
+        rule, counts = self.ruleset.joker, self.dice.counts[roll].tolist()
         if rule is None or joker == _OPEN or not self.roll_kind[roll]:
-            return natural
-        box = self.ruleset.boxes[box_index]
-        granted = box.points if isinstance(box.points, int) else natural
-        return granted + (rule.extra_points if joker == _HOLDS_POINTS else 0)
+            return box.score(counts)
+        return box.score_as_joker(counts) + (rule.extra_points if joker == _HOLDS_POINTS else 0)
 
     def _next_joker(self, box_index: int, joker: int, natural: int) -> int:
         if box_index != self._joker_box:
@@ -280,8 +278,15 @@ class Game:
     # ----------------------------------------------------------------------------------------------------- spelling
 
     def lane(self, open_boxes: IntArray, upper_total: npt.ArrayLike, yacht_box: npt.ArrayLike) -> IntArray:
-        """The lane for these open boxes (bits), upper total, and whether the Yacht box holds its points."""
-        upper = np.minimum(np.asarray(upper_total, dtype=np.int64), self.upper_threshold)
+        """The lane for these open boxes (bits), upper total, and whether the Yacht box holds its points.
+
+        Raises:
+            ValueError: where an upper total is negative or no whole number.
+        """
+        upper = np.asarray(upper_total)
+        if not np.issubdtype(upper.dtype, np.integer) or np.any(upper < 0):
+            raise ValueError(f"upper_total must be a whole number, 0 or more, got {upper_total!r}")
+        upper = np.minimum(upper.astype(np.int64), self.upper_threshold)
         if self._joker_box is None:
             return upper + np.zeros_like(open_boxes)
         is_open = open_boxes >> self._joker_box & 1 == 1
@@ -308,18 +313,22 @@ class Game:
         """The open boxes as bits.
 
         Args:
-            open_boxes: Names or positions of one card's open boxes; or a bool array of shape ``(..., B)``; ``None`` is
-                all of them.
+            open_boxes: Names or positions of one card's open boxes, as a list; or an array of flags (bool, or 0 and 1) of
+                shape ``(..., B)``, as the dict observation has; ``None`` is all of them.
 
         Raises:
-            ValueError: for a box that the card lacks, or an array of another width.
+            ValueError: for a box that the card lacks, or an array of another width or with other numbers.
         """
         if open_boxes is None:
             return np.array(self.all_open)
-        if isinstance(open_boxes, np.ndarray) and open_boxes.dtype == bool:
+        if isinstance(open_boxes, list) and open_boxes and all(isinstance(flag, bool) for flag in open_boxes):
+            open_boxes = np.array(open_boxes)
+        if isinstance(open_boxes, np.ndarray):
             if open_boxes.ndim == 0 or open_boxes.shape[-1] != self.n_boxes:
                 raise ValueError(f"open_boxes has shape {open_boxes.shape}; expected (..., {self.n_boxes})")
-            return open_boxes @ (1 << np.arange(self.n_boxes))
+            if not np.isin(open_boxes, (0, 1)).all():
+                raise ValueError(f"an array of open_boxes must hold flags, 0 or 1, got {open_boxes!r}")
+            return open_boxes.astype(bool) @ (1 << np.arange(self.n_boxes))
         if isinstance(open_boxes, str) or not isinstance(open_boxes, Iterable):
             raise ValueError(f"open_boxes must be a list of names or positions, got {open_boxes!r}")
         return np.array(sum(1 << b for b in {self.ruleset.index(box) for box in open_boxes}))
@@ -337,7 +346,7 @@ class Game:
         Args:
             dice: Faces in any order, shape ``(..., n_dice)``.
             rolls_left: Rolls left in this turn, 0 to ``rolls_per_turn - 1``, shape ``(...)``.
-            open_boxes: Names or positions of the open boxes, or a bool array ``(..., B)``; ``None`` is all of them.
+            open_boxes: Names or positions of the open boxes, or flags ``(..., B)``; ``None`` is all of them.
             upper_total: Points in the number boxes; it matters only where there is an upper bonus, up to its threshold.
             yacht_box: Whether the Yacht box holds its points; it matters only where there is a joker.
 
@@ -347,13 +356,10 @@ class Game:
         rolls = np.asarray(rolls_left)
         if not np.issubdtype(rolls.dtype, np.integer) or np.any((rolls < 0) | (rolls >= self.rolls_per_turn)):
             raise ValueError(f"rolls_left must be 0 to {self.rolls_per_turn - 1}, got {rolls_left!r}")
-        upper = np.asarray(upper_total)
-        if not np.issubdtype(upper.dtype, np.integer) or np.any(upper < 0):
-            raise ValueError(f"upper_total must be a whole number, 0 or more, got {upper_total!r}")
         bits = self.box_bits(open_boxes)
         if np.any(bits == 0):
             raise ValueError("open_boxes is empty; a game with no open box is over")
-        fields = (self.dice.roll_index(dice), rolls.astype(np.int64), self.lane(bits, upper, yacht_box), bits)
+        fields = (self.dice.roll_index(dice), rolls.astype(np.int64), self.lane(bits, upper_total, yacht_box), bits)
         return State(*np.broadcast_arrays(*fields))
 
     def pack(self, state: State) -> IntArray:

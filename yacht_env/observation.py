@@ -211,7 +211,9 @@ class Observation:
         dice = np.asarray(observations["dice"])
         if dice.ndim != 2:
             raise ValueError(f"observations['dice'] has shape {dice.shape}; expected (N, {game.dice.n_dice})")
-        bits = game.box_bits(np.asarray(observations["open_boxes"]).astype(bool))
+        if missing := set(self.space.keys()) - set(observations):
+            raise ValueError(f"observations lack {sorted(missing)[0]!r}, which this ruleset needs")
+        bits = game.box_bits(np.asarray(observations["open_boxes"]))
         lane = game.lane(bits, observations.get("upper_total", 0), observations.get("yacht_box", False))
         rolls_left = np.asarray(observations["rolls_left"]).astype(np.int64)
         return State(game.dice.roll_index(dice.astype(np.int64)), rolls_left, lane, bits)

@@ -20,7 +20,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, SupportsIndex, TypeAlias
 
 __all__ = [
     "N_DICE",
@@ -44,6 +44,7 @@ __all__ = [
 N_DICE = 5
 N_FACES = 6
 ROLLS_PER_TURN = 3
+MOST_POINTS = 10_000  # of a box, a bonus or a joker; their sums then fit the tables' int16
 
 Counts: TypeAlias = Sequence[int]
 """How many dice show each face: ``counts[0]`` ones, ``counts[1]`` twos, and so on."""
@@ -150,12 +151,14 @@ class Box:
         matched = self.pattern.matched(counts)
         if matched is None:
             return 0
-        return self.points_of(counts, matched)
-
-    def points_of(self, counts: Counts, matched: int) -> int:
-        """Points once the pattern is granted, with ``matched`` the sum of the dice that make it."""
         if self.points == "matched":
             return matched
+        return _sum(counts) if self.points == "sum" else self.points
+
+    def score_as_joker(self, counts: Counts) -> int:
+        """Points for five of a kind that a joker rule lets stand for the pattern."""
+        if self.points == "matched":
+            return self.score(counts)
         return _sum(counts) if self.points == "sum" else self.points
 
 
@@ -173,7 +176,7 @@ class Joker:
 
     While ``box`` holds its points, every five of a kind that is recorded, in any box, adds ``extra_points``. Once ``box``
     is filled, with its points or with 0, five of a kind must go into its number box if that is open; else into any open
-    lower box, where fixed points are granted whatever the pattern; else as 0 into any open number box.
+    lower box, which scores as if its pattern were made; else as 0 into any open number box.
     """
 
     box: str = "Yacht"
@@ -224,8 +227,7 @@ class Ruleset:
                 f"ruleset {self.name!r}: bonus threshold {bonus.threshold} can't be reached; "
                 f"expected 1 to {N_DICE * sum(faces)}"
             )
-        if bonus.points < 0:
-            raise ValueError(f"ruleset {self.name!r}: bonus points must not be negative, got {bonus.points}")
+        _check_points(f"ruleset {self.name!r}: bonus points", bonus.points)
 
     def _check_joker(self, joker: Joker) -> None:
         box = next((box for box in self.boxes if box.name == joker.box), None)
@@ -234,8 +236,7 @@ class Ruleset:
                 f"ruleset {self.name!r}: the joker's box {joker.box!r} must be a box of the card for "
                 f"{N_DICE} of a kind with fixed points"
             )
-        if joker.extra_points < 0:
-            raise ValueError(f"ruleset {self.name!r}: extra points must not be negative, got {joker.extra_points}")
+        _check_points(f"ruleset {self.name!r}: extra points", joker.extra_points)
 
     @property
     def box_names(self) -> tuple[str, ...]:
@@ -267,7 +268,7 @@ class Ruleset:
             if box not in self.box_names:
                 raise ValueError(f"ruleset {self.name!r} has no box {box!r}; its boxes are {', '.join(self.box_names)}")
             return self.box_names.index(box)
-        if not 0 <= box < self.n_boxes:
+        if not isinstance(box, SupportsIndex) or not 0 <= int(box) < self.n_boxes:
             raise ValueError(f"ruleset {self.name!r} has no box {box}; expected 0 to {self.n_boxes - 1}")
         return int(box)
 
@@ -311,7 +312,7 @@ class Ruleset:
         boxes = [box for box in self.boxes if isinstance(box.pattern, Run)]
         if straights == "sum":
             return [dataclasses.replace(box, points="sum") for box in boxes]
-        if isinstance(straights, str) or len(straights) != len(boxes):
+        if not isinstance(straights, tuple) or len(straights) != len(boxes):
             raise ValueError(f"straights must be 'sum' or {len(boxes)} numbers of points, got {straights!r}")
         return [dataclasses.replace(box, points=points) for box, points in zip(boxes, straights, strict=True)]
 
@@ -336,27 +337,35 @@ def _sum(counts: Counts) -> int:
     return sum(face * count for face, count in enumerate(counts, 1))
 
 
+def _check_points(what: str, points: object) -> None:
+    if type(points) is not int or not 0 <= points <= MOST_POINTS:
+        raise ValueError(f"{what} are {points!r}; expected a whole number, 0 to {MOST_POINTS}")
+
+
 def _check_box(box: Box) -> None:
-    pattern = box.pattern
+    pattern, what = box.pattern, f"box {box.name!r}"
     ranges = {
         Number: ("face", 1, N_FACES),
         OfAKind: ("n", 1, N_DICE),
         Pairs: ("n", 1, N_DICE // 2),
         Run: ("length", 1, min(N_DICE, N_FACES)),
     }
+    if not isinstance(pattern, Pattern):
+        raise ValueError(f"{what}: {pattern!r} is no pattern")
     if type(pattern) in ranges:
         field, low, high = ranges[type(pattern)]
         value = getattr(pattern, field)
-        if not low <= value <= high:
-            raise ValueError(f"box {box.name!r}: {field} is {value}; expected {low} to {high}")
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"{what}: {field} is {value!r}; expected {low} to {high}")
     if isinstance(pattern, Run) and pattern.start is not None:
         highest = N_FACES - pattern.length + 1
-        if not 1 <= pattern.start <= highest:
-            raise ValueError(f"box {box.name!r}: start is {pattern.start}; expected 1 to {highest}")
-    if isinstance(box.points, str) and box.points not in ("matched", "sum"):
-        raise ValueError(f"box {box.name!r}: points are {box.points!r}; expected a number, 'matched' or 'sum'")
-    if isinstance(box.points, int) and box.points < 0:
-        raise ValueError(f"box {box.name!r}: points are {box.points}; expected 0 or more")
+        if type(pattern.start) is not int or not 1 <= pattern.start <= highest:
+            raise ValueError(f"{what}: start is {pattern.start!r}; expected 1 to {highest}")
+    if isinstance(box.points, str):
+        if box.points not in ("matched", "sum"):
+            raise ValueError(f"{what}: points are {box.points!r}; expected a number, 'matched' or 'sum'")
+    else:
+        _check_points(f"{what}: points", box.points)
 
 
 def _numbers(first: str = "Ones") -> tuple[Box, ...]:

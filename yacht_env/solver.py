@@ -88,9 +88,7 @@ class TurnModel:
     def _outcomes_of(self, box: int) -> tuple[IntArray, IntArray]:
         """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
         game, action = self.game, self.game.n_holds + box
-        legal = game.legal_boxes_table[:, game.roll_kind] >> box & 1
-        kind = np.unique(legal, axis=0).T if game.ruleset.joker else np.zeros((game.dice.n_rolls, 0))
-        effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, kind])
+        effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, game.roll_kind[:, None]])
         _, first, inverse = np.unique(effect, axis=0, return_index=True, return_inverse=True)
         return first, inverse.reshape(-1)
 
@@ -234,25 +232,28 @@ class Solution:
 
     def state_value(
         self,
-        open_boxes: Iterable[int | str] | None = None,
-        upper_total: int = 0,
-        yacht_box: bool = False,
-    ) -> float:
+        open_boxes: Iterable[int | str] | npt.ArrayLike | None = None,
+        upper_total: npt.ArrayLike = 0,
+        yacht_box: npt.ArrayLike = False,
+    ) -> float | FloatArray:
         """Expected points still to come at the start of a turn, before the first roll.
 
         Args:
-            open_boxes: Names or positions of the open boxes; ``None`` is all of them.
-            upper_total: Points in the number boxes, where the ruleset has an upper bonus.
-            yacht_box: Whether the Yacht box holds its points, where the ruleset has a joker.
+            open_boxes: Names or positions of the open boxes, or flags ``(..., B)``; ``None`` is all of them.
+            upper_total: Points in the number boxes, where the ruleset has an upper bonus, shape ``(...)``.
+            yacht_box: Whether the Yacht box holds its points, where the ruleset has a joker, shape ``(...)``.
+
+        Returns:
+            One value; or an array ``(...)`` for a batch.
 
         Raises:
             ValueError: for boxes that the card lacks, or an upper total that no game has with these boxes open.
         """
         bits = self.game.box_bits(open_boxes)
-        value = float(self.values[bits, self.game.lane(bits, upper_total, yacht_box)])
-        if np.isnan(value):
+        value = self.values[bits, self.game.lane(bits, upper_total, yacht_box)]
+        if np.isnan(value).any():
             raise ValueError(f"no game has an upper total of {upper_total} with these boxes open: {open_boxes!r}")
-        return value
+        return float(value) if np.ndim(value) == 0 else value
 
     def action_values(
         self,
@@ -267,7 +268,7 @@ class Solution:
         Args:
             dice: Faces in any order, shape ``(..., n_dice)``; a hold's bits mean the dice in ascending order.
             rolls_left: Rolls left in this turn, shape ``(...)``.
-            open_boxes: Names or positions of the open boxes, or a bool array ``(..., B)``; ``None`` is all of them.
+            open_boxes: Names or positions of the open boxes, or flags ``(..., B)``; ``None`` is all of them.
             upper_total: Points in the number boxes, where the ruleset has an upper bonus.
             yacht_box: Whether the Yacht box holds its points, where the ruleset has a joker.
 
@@ -320,7 +321,8 @@ def solve(ruleset: str | Ruleset = "yacht", *, progress: Progress | None = None,
     game = get_game(ruleset)
     key = game.ruleset.fingerprint
     if cache and key in _solved:
-        return Solution(game, _solved[key].values)
+        known = _solved[key]
+        return known if known.game is game else Solution(game, known.values)
     path = _cache_path(key) if cache and game.n_lanes * 2**game.n_boxes > _SLOW_LANES else None
     values = _read_cache(path, game) if path else None
     if values is None:

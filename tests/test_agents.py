@@ -1,0 +1,194 @@
+"""The learning agents: masks everywhere, and networks that mean the same with and without torch."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+
+from agents.dqn import AfterstateDQNPolicy, MaskedDQN
+from agents.export import network_policy, network_weights
+from agents.networks import AfterstateNetwork
+from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
+from agents.replay import StateReplayBuffer
+from yacht_env.integrations.sb3 import YachtVecEnv
+from yacht_env.observation import get_observation
+from yacht_env.rules import RULESETS
+
+
+def some_states(ruleset, n=200, steps=25):
+    """Observations and masks in mid-game."""
+    env, rng = YachtVecEnv(n, ruleset, seed=0), np.random.default_rng(0)
+    observations = env.reset()
+    for _ in range(steps):
+        observations = env.step((rng.random(env.action_masks().shape) * env.action_masks()).argmax(axis=1))[0]
+    return observations, env.action_masks()
+
+
+def dqn(n_envs=64, ruleset="yacht", **kwargs):
+    policy_kwargs = {"network_kwargs": {"ruleset": ruleset, "hidden": (16,)}}
+    defaults = {"buffer_size": 5_000, "learning_starts": 500, "batch_size": 64, "gamma": 1.0, "train_freq": 1, "seed": 0}
+    env = YachtVecEnv(n_envs, ruleset, reward_scale=0.05, seed=0)
+    return MaskedDQN(AfterstateDQNPolicy, env, ruleset=ruleset, policy_kwargs=policy_kwargs, **defaults | kwargs)
+
+
+def ppo(**kwargs):
+    policy_kwargs = {"network_kwargs": {"ruleset": "yacht", "hidden": (16,)}, "critic": [16]}
+    env = YachtVecEnv(64, reward_scale=0.05, seed=0)
+    defaults = {"n_steps": 16, "batch_size": 256, "n_epochs": 2, "gamma": 1.0, "seed": 0}
+    return EntropyScheduledPPO(AfterstateActorCriticPolicy, env, policy_kwargs=policy_kwargs, **defaults | kwargs)
+
+
+@pytest.mark.parametrize("gain", [None, 3.0])
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_a_network_gives_the_same_values_with_and_without_torch(ruleset, layer_norm, gain):
+    network = AfterstateNetwork(ruleset, (32, 16), layer_norm=layer_norm, gain=gain)
+    observations, masks = some_states(ruleset)
+    with torch.no_grad():
+        expected = network(torch.as_tensor(observations)).numpy()
+    values = network_policy(network).action_values(observations, masks)
+    np.testing.assert_allclose(values[masks], expected[masks], atol=1e-5)
+    assert (values[~masks] == -np.inf).all()
+
+
+def test_values_depend_on_what_is_kept_and_not_on_what_is_thrown_away():
+    network, observation = AfterstateNetwork("yacht", (32,)), get_observation("yacht", "flat")
+    state = observation.game.encode_state([[1, 2, 6, 6, 6], [3, 4, 6, 6, 6]], [2, 2], ["Sixes", "Choice"])
+    with torch.no_grad():
+        values = network(torch.as_tensor(observation.encode(state))).numpy()
+    assert values[0, 0b11100] == pytest.approx(values[1, 0b11100], abs=1e-6)
+    assert values[0, 0b11101] != pytest.approx(values[1, 0b11101], abs=1e-6)
+
+
+def test_a_snapshot_is_not_changed_by_later_training():
+    network = AfterstateNetwork("yacht", (8,))
+    before = network_weights(network)
+    kept = {key: weight.copy() for key, weight in before.items()}
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(1.0)
+    for key in kept:
+        np.testing.assert_array_equal(before[key], kept[key])
+
+
+@pytest.mark.parametrize("ruleset", ["yacht", "classic13"])
+def test_dqn_never_plays_an_illegal_action_while_it_learns(ruleset):
+    model = dqn(ruleset=ruleset, exploration_initial_eps=0.5, exploration_final_eps=0.5)
+    step, n_steps = model.env.step, 0
+
+    def checked(actions):
+        nonlocal n_steps
+        n_steps += 1
+        assert model.env.action_masks()[np.arange(len(actions)), actions].all()
+        return step(actions)
+
+    model.env.step = checked
+    model.learn(4_000)
+    assert n_steps > 60
+
+
+def test_every_game_tosses_its_own_exploration_coin():
+    model = dqn()
+    observations, masks = some_states("yacht")
+    greedy, _ = model.predict(observations, deterministic=True)
+    model.exploration_rate = 0.5
+    explored, _ = model.predict(observations)
+    assert 0.2 < (explored != greedy).mean() < 0.6
+    assert masks[np.arange(len(greedy)), greedy].all() and masks[np.arange(len(explored)), explored].all()
+
+
+def test_one_observation_gives_one_action():
+    model = dqn()
+    observations, masks = some_states("yacht")
+    action, _ = model.predict(observations[0], deterministic=True)
+    assert np.ndim(action) == 0 and masks[0, action]
+
+
+def test_the_target_takes_the_best_legal_action_only():
+    """Illegal actions are made worth a thousand; a target that looked at them would run away."""
+    model = dqn(learning_rate=1e-6)
+    model.learn(1_000)
+    with torch.no_grad():
+        for net in (model.q_net, model.q_net_target):
+            for parameter in net.parameters():
+                parameter.zero_()
+    data = model.replay_buffer.sample(256)
+    legal_boxes = data.next_action_masks[:, model.env.game.n_holds :].any(dim=1)
+    assert legal_boxes[data.dones.flatten() == 0].all()
+    targets = []
+    original = torch.nn.functional.mse_loss
+    try:
+        torch.nn.functional.mse_loss = lambda values, target: targets.append(target) or original(values, target)
+        bias = model.q_net_target.q_net.head.own.bias
+        with torch.no_grad():
+            # Filling a box that is already filled would be worth the most; no target may reach that.
+            game = model.env.game
+            first_box = int(game.afterstate[0, game.n_holds])
+            bias[first_box:] = 1000.0
+            model.q_net.q_net.head.own.bias[first_box:] = -1000.0
+        model.train(1, 256)
+    finally:
+        torch.nn.functional.mse_loss = original
+    # The online network prefers holds wherever one is legal; boxes are forced only when no roll is left.
+    forced = (targets[0] > 500).flatten()
+    assert 0 < forced.float().mean() < 0.7
+
+
+def test_the_replay_buffer_gives_back_what_was_put_in():
+    env = YachtVecEnv(8, "yacht-bonus", seed=0)
+    buffer = StateReplayBuffer(8 * 40, env.observation_space, env.action_space, "cpu", 8, ruleset="yacht-bonus")
+    rng, observations, kept = np.random.default_rng(0), env.reset(), []
+    for _ in range(40):
+        masks = env.action_masks()
+        actions = (rng.random(masks.shape) * masks).argmax(axis=1)
+        after, rewards, dones, infos = env.step(actions)
+        last = after.copy()
+        for i in np.flatnonzero(dones):
+            last[i] = infos[i]["terminal_observation"]
+        buffer.add(observations, last, actions, rewards, dones, infos)
+        kept.append((observations, actions, last, dones, rewards))
+        observations = after
+    everything = np.arange(8 * 40)
+    samples = buffer._get_samples(everything)
+    expected = [np.concatenate(parts) for parts in zip(*kept, strict=True)]
+    for got, put in zip((samples[0], samples[1], samples[2], samples[4], samples[5]), expected, strict=True):
+        np.testing.assert_allclose(got.numpy().squeeze(), put, atol=1e-6)
+    assert samples.next_action_masks.any(dim=1)[samples.dones.flatten() == 0].all()
+
+
+def test_a_truncated_game_is_no_end_to_the_learner():
+    env = YachtVecEnv(1)
+    buffer = StateReplayBuffer(4, env.observation_space, env.action_space, "cpu", 1)
+    o = env.reset()
+    buffer.add(o, o, np.array([0]), np.array([0.0]), np.array([True]), [{"TimeLimit.truncated": True}])
+    buffer.add(o, o, np.array([0]), np.array([0.0]), np.array([True]), [{"TimeLimit.truncated": False}])
+    assert buffer.dones[:2, 0].tolist() == [False, True]
+
+
+def test_ppo_starts_almost_even_over_holds_and_lowers_its_entropy_coefficient():
+    seen = []
+
+    def schedule(remaining):
+        seen.append(remaining)
+        return 0.3 * remaining
+
+    model = ppo(ent_coef_schedule=schedule)
+    model.learn(64 * 16 * 3)
+    assert seen == sorted(seen, reverse=True) and len(seen) == 3
+    assert model.ent_coef == pytest.approx(0.3 * seen[-1])
+
+
+def test_ppo_never_plays_an_illegal_action_while_it_learns():
+    model = ppo()
+    step = model.env.step
+    model.env.step = lambda actions: _check(model.env, actions) or step(actions)
+    model.learn(64 * 16 * 2)
+    observations, masks = some_states("yacht")
+    actions, _ = model.predict(observations, deterministic=True, action_masks=masks)
+    policy = network_policy(model.policy.mlp_extractor.actor)
+    np.testing.assert_array_equal(actions, policy(observations, masks))
+
+
+def _check(env, actions):
+    assert env.action_masks()[np.arange(len(actions)), actions].all()

@@ -167,7 +167,7 @@ def mutate(content, rng):
     elif kind == 3:
         data[spot:spot] = bytes(rng.randrange(256) for _ in range(rng.choice([1, 8, 100])))
     else:
-        data[spot:spot] = rng.choice([b"9" * 30, b"-1", b"null", b"1e999", b'"', b"[" * 2000, b"\xff\xff\xff\xff\xff\xff\xff\x7f"])
+        data[spot:spot] = rng.choice([b"9" * 30, b"-1", b"null", b"1e999", b'"', b"[" * 2000, b"\xff" * 7 + b"\x7f"])
     return bytes(data)
 
 

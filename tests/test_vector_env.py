@@ -6,10 +6,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import yacht_env
+from tests.test_env import assert_same
 from yacht_env.rules import RULESETS
 from yacht_env.vector_env import YachtVectorEnv
-
-from tests.test_env import assert_same
 
 N_GAMES = 10_000  # of a ruleset, in the comparison with the single environment
 

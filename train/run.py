@@ -41,9 +41,10 @@ from yacht_env.network import NetworkPolicy
 from yacht_env.pretrained import make_config, save_agent
 from yacht_env.solver import solve
 
-__all__ = ["Interrupted", "Run", "train"]
+__all__ = ["Interrupted", "Run", "report", "train"]
 
 MakeModel = Callable[[YachtVecEnv], BaseAlgorithm]
+LoadModel = Callable[[Path, YachtVecEnv], BaseAlgorithm]
 NetworkOf = Callable[[BaseAlgorithm], AfterstateNetwork]
 
 _SECONDS_BETWEEN_BARS = 0.5
@@ -115,7 +116,7 @@ class Run:
         return Logger(str(self.folder), [output])
 
 
-def train(run: Run, make_model: MakeModel, load_model: Callable[[Path, YachtVecEnv], BaseAlgorithm], net: NetworkOf) -> Evaluation:
+def train(run: Run, make_model: MakeModel, load_model: LoadModel, net: NetworkOf) -> Evaluation:
     """Train to the end, or until a signal asks to stop; resumes where the settings say so.
 
     Args:

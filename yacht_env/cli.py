@@ -102,8 +102,8 @@ class ModelsArgs:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; errors that a user can mend end it with one sentence and exit code 2."""
-    command = tyro.cli(
-        Annotated[SolveArgs, tyro.conf.subcommand("solve")]  # type: ignore[arg-type]
+    command: Any = tyro.cli(
+        Annotated[SolveArgs, tyro.conf.subcommand("solve")]
         | Annotated[EvaluateArgs, tyro.conf.subcommand("evaluate")]
         | Annotated[ModelsArgs, tyro.conf.subcommand("models")],
         prog="yacht-env",
@@ -111,7 +111,7 @@ def main(args: Sequence[str] | None = None) -> None:
         args=args,
         config=(tyro.conf.OmitSubcommandPrefixes,),
     )
-    run: dict[type, Callable[[Any], None]] = {
+    run: dict[type, Callable[[Any], object]] = {
         SolveArgs: _run_solve,
         EvaluateArgs: run_evaluate,
         ModelsArgs: lambda models: run[type(models.command)](models.command),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from yacht_env.game import Game, State
+from yacht_env.game import Game, SingleState
 from yacht_env.observation import Form, get_observation
 from yacht_env.rendering import TableView, Window, draw_ansi, draw_rgb
 from yacht_env.rules import Ruleset
@@ -78,15 +78,15 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self.action_space = spaces.Discrete(self.game.n_actions)
         self.render_mode = render_mode
         self.invalid_action_penalty = float(invalid_action_penalty)
-        self._state: State | None = None
+        self._state: SingleState | None = None
         self._scores: list[int | None] = [None] * self.game.n_boxes
         self._total = 0
         self._held: list[int] = []  # faces of the dice that the last hold kept
         self._window: Window | None = None
 
     @property
-    def state(self) -> State:
-        """The decision state, as plain numbers.
+    def state(self) -> SingleState:
+        """The decision state.
 
         Raises:
             gymnasium.error.ResetNeeded: before the first reset.
@@ -143,9 +143,9 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
             self._window.close()
             self._window = None
 
-    def _keep_record(self, before: State, action: int, points: int) -> None:
+    def _keep_record(self, before: SingleState, action: int, points: int) -> None:
         if action < self.game.n_holds:
-            self._held = self.game.dice.held_faces(int(before.roll), action).tolist()
+            self._held = self.game.dice.held_faces(before.roll, action).tolist()
             return
         self._held = []
         self._total += points
@@ -172,8 +172,8 @@ def check_settings(metadata: dict[str, Any], render_mode: str | None, invalid_ac
         raise ValueError(f"invalid_action_penalty must be 0 or more, got {invalid_action_penalty!r}")
 
 
-def start_state(game: Game, uniform: float, options: dict[str, Any] | None = None) -> State:
-    """The state that a game starts from, as plain numbers; see :class:`YachtEnv` for ``options``.
+def start_state(game: Game, uniform: float, options: dict[str, Any] | None = None) -> SingleState:
+    """The state that a game starts from; see :class:`YachtEnv` for ``options``.
 
     Raises:
         ValueError: for an unknown option, or one that no state has.
@@ -184,4 +184,4 @@ def start_state(game: Game, uniform: float, options: dict[str, Any] | None = Non
     roll = game.roll(np.zeros(1, dtype=np.int64), np.array([uniform]))[0]
     options.setdefault("dice", game.dice.faces[roll])
     options.setdefault("rolls_left", game.rolls_per_turn - 1)
-    return State(*(field.item() for field in game.encode_state(**options)))
+    return SingleState(*(field.item() for field in game.encode_state(**options)))

@@ -22,7 +22,7 @@ same dice (two equal ones); the lowest is the *canonical* one, and only canonica
 
 **Reward.** The points of a box, with the bonus and the extra points that it earns, so a game's rewards are its total.
 
-Public names: :class:`Game`, :class:`State`, :func:`get_game`.
+Public names: :class:`Game`, :class:`State`, :class:`SingleState`, :func:`get_game`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import numpy.typing as npt
 from yacht_env.dice import DiceTables, dice_tables
 from yacht_env.rules import N_DICE, ROLLS_PER_TURN, Box, Ruleset, get_ruleset
 
-__all__ = ["Game", "State", "get_game"]
+__all__ = ["Game", "SingleState", "State", "get_game"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -51,6 +51,15 @@ class State(NamedTuple):
     rolls_left: IntArray  # 0 ... rolls_per_turn - 1
     lane: IntArray  # upper total and state of the Yacht box, see the module
     open_boxes: IntArray  # bit b is set while box b is open
+
+
+class SingleState(NamedTuple):
+    """One decision state, as plain numbers; the fields are those of :class:`State`."""
+
+    roll: int
+    rolls_left: int
+    lane: int
+    open_boxes: int
 
 
 class Game:
@@ -188,11 +197,11 @@ class Game:
 
     # ------------------------------------------------------------------------------------------------------ moving
 
-    def legal_boxes(self, state: State) -> IntArray:
+    def legal_boxes(self, state: State | SingleState) -> IntArray:
         """Boxes that may be filled now, as bits; same shape as the fields of ``state``."""
         return self.legal_boxes_table[state.open_boxes, self.roll_kind[state.roll]]
 
-    def action_mask(self, state: State) -> npt.NDArray[np.int8]:
+    def action_mask(self, state: State | SingleState) -> npt.NDArray[np.int8]:
         """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
         mask = np.empty((*np.shape(state.roll), self.n_actions), dtype=np.int8)
         mask[..., : self.n_holds] = self._hold_rows[state.rolls_left, state.roll]
@@ -241,8 +250,8 @@ class Game:
             legal,
         )
 
-    def move(self, state: State, action: int, uniform: float) -> tuple[State, int, bool]:
-        """:meth:`transition` of one state whose fields are plain numbers: the next state, the points, and legality."""
+    def move(self, state: SingleState, action: int, uniform: float) -> tuple[SingleState, int, bool]:
+        """:meth:`transition` of one state: the next state, the points, and whether the action was legal."""
         roll, rolls_left, lane, open_boxes = state
         if action < 0 or action >= self.n_actions:
             return state, 0, False
@@ -250,15 +259,15 @@ class Game:
             if not rolls_left or action == self.n_holds - 1:
                 return state, 0, False
             keep = self.keep.item(roll, action)
-            return State(self._roll_one(keep, uniform), rolls_left - 1, lane, open_boxes), 0, True  # type: ignore[arg-type]
+            return SingleState(self._roll_one(keep, uniform), rolls_left - 1, lane, open_boxes), 0, True
         if not self.legal_boxes_table.item(open_boxes, self.roll_kind.item(roll)) >> (action - self.n_holds) & 1:
             return state, 0, False
         reward = self.reward.item(lane, roll, action)
         lane = self.next_lane.item(lane, roll, action)
         open_boxes &= self._clear_bit.item(action)
         if not open_boxes:
-            return State(roll, 0, lane, open_boxes), reward, True  # type: ignore[arg-type]
-        return State(self._roll_one(0, uniform), self.rolls_per_turn - 1, lane, open_boxes), reward, True  # type: ignore[arg-type]
+            return SingleState(roll, 0, lane, open_boxes), reward, True
+        return SingleState(self._roll_one(0, uniform), self.rolls_per_turn - 1, lane, open_boxes), reward, True
 
     def _roll_one(self, keep: int, uniform: float) -> int:
         outcome = int(uniform * self.dice.n_outcomes.item(keep))
@@ -293,11 +302,11 @@ class Game:
         joker = np.where(is_open, _OPEN, np.where(np.asarray(yacht_box, dtype=bool), _HOLDS_POINTS, _ZERO))
         return self.n_jokers * upper + joker
 
-    def upper_total(self, lane: IntArray) -> IntArray:
+    def upper_total(self, lane: Any) -> Any:
         """Points in the number boxes, up to the bonus's threshold; 0 where the ruleset has no bonus."""
         return lane // self.n_jokers
 
-    def bonus_paid(self, before: State, after: State) -> IntArray:
+    def bonus_paid(self, before: State | SingleState, after: State | SingleState) -> IntArray:
         """Points of the upper bonus that were paid between two states; 0 where it was not earned there."""
         bonus = self.ruleset.upper_bonus
         if bonus is None:
@@ -305,7 +314,7 @@ class Game:
         earned = (self.upper_total(before.lane) < bonus.threshold) & (self.upper_total(after.lane) == bonus.threshold)
         return bonus.points * np.asarray(earned, dtype=np.int64)
 
-    def yacht_box(self, lane: IntArray) -> IntArray:
+    def yacht_box(self, lane: Any) -> IntArray:
         """1 where the Yacht box holds its points and a joker depends on it, else 0."""
         return np.asarray(lane % self.n_jokers == _HOLDS_POINTS, dtype=np.int64)
 
@@ -331,7 +340,8 @@ class Game:
             return open_boxes.astype(bool) @ (1 << np.arange(self.n_boxes))
         if isinstance(open_boxes, str) or not isinstance(open_boxes, Iterable):
             raise ValueError(f"open_boxes must be a list of names or positions, got {open_boxes!r}")
-        return np.array(sum(1 << b for b in {self.ruleset.index(box) for box in open_boxes}))
+        boxes: Iterable[Any] = open_boxes
+        return np.array(sum(1 << b for b in {self.ruleset.index(box) for box in boxes}))
 
     def encode_state(
         self,

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from yacht_env.game import Game, State, get_game
+from yacht_env.game import Game, SingleState, State, get_game
 from yacht_env.rules import Number, Ruleset, get_ruleset
 
 __all__ = ["LAYOUT_VERSION", "Form", "Observation", "get_observation"]
@@ -92,8 +92,8 @@ class Observation:
         """
         return self._encode_flat(state) if self.form == "flat" else self._encode_dict(state)
 
-    def encode_one(self, state: State) -> Any:
-        """Observation of one state whose fields are plain numbers, as :attr:`space` describes it."""
+    def encode_one(self, state: SingleState) -> Any:
+        """Observation of one state, as :attr:`space` describes it."""
         if self.form == "flat":
             return self._encode_flat(state)
         batch = self._encode_dict(State(*(np.array([field], dtype=np.int64) for field in state)))
@@ -143,7 +143,7 @@ class Observation:
             faces = np.array([b.pattern.face if isinstance(b.pattern, Number) else 0 for b in game.ruleset.boxes])
             self._pace = (1 - bits) @ (faces / faces.sum())  # share of the threshold that is due by now
 
-    def _encode_flat(self, state: State) -> npt.NDArray[np.float32]:
+    def _encode_flat(self, state: State | SingleState) -> npt.NDArray[np.float32]:
         game, layout = self.game, self.layout
         out = np.empty((*np.shape(state.roll), self.size), dtype=np.float32)
         out[..., : layout["counts"].stop] = self._roll_rows[state.roll]
@@ -157,7 +157,7 @@ class Observation:
             out[..., layout["yacht_box"].start] = game.yacht_box(state.lane)
         return out
 
-    def _encode_upper(self, state: State, out: npt.NDArray[np.float32]) -> None:
+    def _encode_upper(self, state: State | SingleState, out: npt.NDArray[np.float32]) -> None:
         share = self.game.upper_total(state.lane) / self.game.upper_threshold
         out[..., 0] = 1.0 - share
         out[..., 1] = (share - self._pace[state.open_boxes]) / 2 + 0.5
@@ -204,14 +204,14 @@ class Observation:
             parts["upper_total"] = game.upper_total(state.lane)
         if game.ruleset.joker:
             parts["yacht_box"] = game.yacht_box(state.lane)
-        return {key: parts[key] for key in self.space.keys()} if isinstance(self.space, spaces.Dict) else parts
+        return parts
 
     def _decode_dict(self, observations: Any) -> State:
         game = self.game
         dice = np.asarray(observations["dice"])
         if dice.ndim != 2:
             raise ValueError(f"observations['dice'] has shape {dice.shape}; expected (N, {game.dice.n_dice})")
-        if missing := set(self.space.keys()) - set(observations):
+        if missing := self._dict_space().keys() - set(observations):
             raise ValueError(f"observations lack {sorted(missing)[0]!r}, which this ruleset needs")
         bits = game.box_bits(np.asarray(observations["open_boxes"]))
         lane = game.lane(bits, observations.get("upper_total", 0), observations.get("yacht_box", False))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yacht_env.game import Game, State, get_game
-from yacht_env.observation import get_observation
+from yacht_env.observation import Form, get_observation
 from yacht_env.rules import Ruleset
 from yacht_env.solver import Solution, TurnModel, solve
 
@@ -35,7 +35,9 @@ class Policy(Protocol):
         Actions, whole numbers of shape ``(N,)``; or action probabilities, floats of shape ``(N, n_actions)``.
     """
 
-    def __call__(self, observations: Any, action_masks: npt.NDArray[np.int8], /) -> npt.NDArray[Any]: ...
+    def __call__(self, observations: Any, action_masks: npt.NDArray[np.int8], /) -> npt.NDArray[Any]:
+        """Actions ``(N,)`` or action probabilities ``(N, n_actions)``."""
+        ...
 
 
 class RandomPolicy:
@@ -59,7 +61,7 @@ class _ValuePolicy:
 
     def __call__(self, observations: Any, action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """Actions, shape ``(N,)``."""
-        form = "dict" if isinstance(observations, dict) else "flat"
+        form: Form = "dict" if isinstance(observations, dict) else "flat"
         state = get_observation(self.game.ruleset, form).decode(observations)
         return self.best_actions(state)
 

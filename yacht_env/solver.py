@@ -252,7 +252,7 @@ class Solution:
         bits = self.game.box_bits(open_boxes)
         value = self.values[bits, self.game.lane(bits, upper_total, yacht_box)]
         if np.isnan(value).any():
-            raise ValueError(f"no game has an upper total of {upper_total} with these boxes open: {open_boxes!r}")
+            raise ValueError(f"no game has an upper total of {upper_total!r} with these boxes open: {open_boxes!r}")
         return float(value) if np.ndim(value) == 0 else value
 
     def action_values(
@@ -281,7 +281,7 @@ class Solution:
         state = self.game.encode_state(dice, rolls_left, open_boxes, upper_total, yacht_box)
         flat = State(*(np.atleast_1d(field).ravel() for field in state))
         if np.isnan(self.values[flat.open_boxes, flat.lane]).any():
-            raise ValueError(f"no game has an upper total of {upper_total} with these boxes open: {open_boxes!r}")
+            raise ValueError(f"no game has an upper total of {upper_total!r} with these boxes open: {open_boxes!r}")
         return self.state_action_values(flat).reshape(*np.shape(state.roll), self.game.n_actions)
 
     def best_action(

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from yacht_env.env import YachtEnv, check_settings, start_state
-from yacht_env.game import Game, State
+from yacht_env.game import Game, SingleState, State
 from yacht_env.observation import Form, get_observation
 from yacht_env.rendering import TableView, draw_ansi, draw_rgb
 from yacht_env.rules import Ruleset
@@ -260,6 +260,6 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def _view(self, i: int) -> TableView:
         assert self._scores is not None
-        state = State(*(field[i].item() for field in self.state))
+        state = SingleState(*(field[i].item() for field in self.state))
         scores = [None if points < 0 else int(points) for points in self._scores[i]]
         return table_view(self.game, state, scores, int(self._totals[i]))

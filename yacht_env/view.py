@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy.typing as npt
-
-from yacht_env.game import Game, State
+from yacht_env.game import Game, SingleState
 from yacht_env.rendering import TableView
 
 __all__ = ["table_view"]
 
 
 def table_view(
-    game: Game, state: State, scores: Sequence[int | None], total: int, held_faces: Sequence[int] | npt.NDArray = ()
+    game: Game, state: SingleState, scores: Sequence[int | None], total: int, held_faces: Sequence[int] = ()
 ) -> TableView:
     """What a picture of this state shows.
 
     Args:
         game: The game.
-        state: The state, as plain numbers.
+        state: The state.
         scores: Points that each filled box holds, without the upper bonus; ``None`` while it is open.
         total: Points of the game so far.
         held_faces: Faces of the dice that the last hold kept.
     """
-    roll, rolls_left, lane, open_boxes = (int(field) for field in state)
+    roll, rolls_left, lane, open_boxes = state
     dice = tuple(game.dice.faces[roll].tolist())
     legal = int(game.legal_boxes(state)) if open_boxes else 0
     rewards = game.reward[lane, roll, game.n_holds :].tolist()

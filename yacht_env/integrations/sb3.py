@@ -95,7 +95,7 @@ class YachtVecEnv(VecEnv):
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, dtype=np.int64)
         self.reset_infos = [{} for _ in range(self.num_envs)]
-        return observations  # type: ignore[no-any-return]
+        return observations
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
         """Remember the actions, shape ``(num_envs,)``."""
@@ -183,10 +183,11 @@ def model_policy(model: BaseAlgorithm) -> Policy:
     gets observations alone, and has to find legal actions by itself.
     """
     masked = "action_masks" in inspect.signature(model.predict).parameters
+    predict: Callable[..., Any] = model.predict
 
     def policy(observations: Any, action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         kwargs = {"action_masks": action_masks.astype(bool)} if masked else {}
-        actions, _ = model.predict(observations, deterministic=True, **kwargs)
+        actions, _ = predict(observations, deterministic=True, **kwargs)
         return np.asarray(actions, dtype=np.int64)
 
     return policy

@@ -11,6 +11,7 @@ from typing import Any
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.dqn import AfterstateDQNPolicy, MaskedDQN
+from agents.networks import AfterstateNetwork
 from train.run import Interrupted, Run, report, train
 from train.settings import LinearSchedule, TrainSettings, parse_settings
 from yacht_env.integrations.sb3 import YachtVecEnv
@@ -40,6 +41,8 @@ class DQNSettings(TrainSettings):
     """Part of the run over which exploration falls."""
 
 
+_GAMES_A_LOG = 5_000  # a step of a thousand games finishes dozens of them, and a log takes as long as a step
+
 PRESETS = {
     "quick": DQNSettings(preset="quick"),
     "smoke": DQNSettings(
@@ -57,7 +60,8 @@ def main(args: list[str] | None = None) -> None:
     # Updating the target after every step of all games is what is wanted here.
     warnings.filterwarnings("ignore", message="The number of environments used is greater than the target")
     try:
-        report(run, train(run, lambda env: make_model(settings, env), load_model, lambda model: model.q_net.q_net))
+        result = train(run, lambda env: make_model(settings, env), load_model, _network, log_interval=_GAMES_A_LOG)
+        report(run, result)
     except Interrupted:
         print(f"saved; go on with: python -m train.dqn --resume {run.folder}")
         sys.exit(130)
@@ -85,6 +89,10 @@ def make_model(settings: DQNSettings, env: YachtVecEnv) -> MaskedDQN:
         seed=settings.seed,
         device=settings.device,
     )
+
+
+def _network(model: Any) -> AfterstateNetwork:
+    return model.q_net.q_net
 
 
 def load_model(path: Path, env: YachtVecEnv) -> BaseAlgorithm:

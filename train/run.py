@@ -48,6 +48,7 @@ LoadModel = Callable[[Path, YachtVecEnv], BaseAlgorithm]
 NetworkOf = Callable[[BaseAlgorithm], AfterstateNetwork]
 
 _SECONDS_BETWEEN_BARS = 0.5
+_ABOUT_THE_MACHINE = ("runs", "run_dir", "resume", "progress", "device")  # no part of what was learned
 _CURVES_FIRST = {
     "Exact evaluation": {
         "points short of the optimum": ["Multiline", ["eval/optimality_gap", "eval/gap_from_holds", "eval/gap_from_boxes"]],
@@ -81,7 +82,7 @@ class Run:
         if not self.resuming:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / "settings.json", settings.to_json())
-            self.record(command=shlex.join([sys.executable, *sys.orig_argv[1:]]), **_surroundings())
+            self.record(command=shlex.join(["python", *sys.orig_argv[1:]]), **_surroundings())
 
     def _choose_folder(self) -> Path:
         settings = self.settings
@@ -116,7 +117,9 @@ class Run:
         return Logger(str(self.folder), [output])
 
 
-def train(run: Run, make_model: MakeModel, load_model: LoadModel, net: NetworkOf) -> Evaluation:
+def train(
+    run: Run, make_model: MakeModel, load_model: LoadModel, net: NetworkOf, log_interval: int = 1
+) -> Evaluation:
     """Train to the end, or until a signal asks to stop; resumes where the settings say so.
 
     Args:
@@ -124,6 +127,7 @@ def train(run: Run, make_model: MakeModel, load_model: LoadModel, net: NetworkOf
         make_model: Makes a new model over the games.
         load_model: Loads a model that was saved into a file.
         net: The network of a model, which is what is measured and published.
+        log_interval: What stable-baselines3 counts between logs: rollouts for PPO, finished games for DQN.
 
     Returns:
         The best exact evaluation.
@@ -147,7 +151,7 @@ def train(run: Run, make_model: MakeModel, load_model: LoadModel, net: NetworkOf
     if remaining > 0:
         callbacks = CallbackList([keeper.evaluator, keeper, _Bar(settings, keeper)])
         with _stop_signals(keeper):
-            model.learn(remaining, callbacks, log_interval=keeper.log_interval, reset_num_timesteps=not run.resuming)
+            model.learn(remaining, callbacks, log_interval=log_interval, reset_num_timesteps=not run.resuming)
         keeper.save()
     assert keeper.best is not None
     return keeper.best
@@ -166,8 +170,7 @@ class _Keeper(BaseCallback):
         self.eval_seconds = 0.0
         self.stop_asked = False
         self.best: Evaluation | None = None
-        self.log_interval = 1
-        self._next_log = 0
+        self.curve: list[tuple[int, float, float]] = []  # steps, seconds of training, exact score
         self.evaluator = ExactEvalCallback(
             settings.ruleset,
             every=settings.eval_every,
@@ -212,6 +215,7 @@ class _Keeper(BaseCallback):
             "random": (random.getstate(), np.random.get_state(), torch.get_rng_state()),
             "evaluator": (self.evaluator.next_at, self.evaluator.best_score),
             "best": self.best,
+            "curve": list(self.curve),
             "next_save": self.next_save,
             "seconds": self.seconds,
             "eval_seconds": self.eval_seconds,
@@ -231,7 +235,7 @@ class _Keeper(BaseCallback):
         np.random.set_state(numpy_state)
         torch.set_rng_state(torch_state)
         self.evaluator.next_at, self.evaluator.best_score = state["evaluator"]
-        self.best, self.next_save = state["best"], state["next_save"]
+        self.best, self.curve, self.next_save = state["best"], state["curve"], state["next_save"]
         self.seconds_before, self.eval_seconds = state["seconds"], state["eval_seconds"]
 
     def _policy(self, model: BaseAlgorithm) -> NetworkPolicy:
@@ -239,10 +243,11 @@ class _Keeper(BaseCallback):
         return network_policy(self.net(model), self.run.algorithm)
 
     def _on_result(self, result: Evaluation, is_best: bool) -> None:
+        self.eval_seconds += time.monotonic() - self._eval_started
+        self.curve.append((self.num_timesteps, round(self.seconds - self.eval_seconds, 1), result.expected_score))
         if is_best:
             self.best = result
             self._save_best(result)
-        self.eval_seconds += time.monotonic() - self._eval_started
         self.run.record(
             steps=self.num_timesteps,
             seconds=round(self.seconds, 1),
@@ -256,7 +261,7 @@ class _Keeper(BaseCallback):
         facts = run.facts()
         training = {
             "algorithm": run.algorithm,
-            "settings": json.loads(run.settings.to_json()),
+            "settings": {k: v for k, v in json.loads(run.settings.to_json()).items() if k not in _ABOUT_THE_MACHINE},
             "steps": self.num_timesteps,
             "seconds": round(self.seconds - self.eval_seconds, 1),
             "command": facts["command"],
@@ -267,7 +272,7 @@ class _Keeper(BaseCallback):
         config = make_config(
             name, run.settings.ruleset, policy.architecture, training=training, result=result.to_dict()
         )
-        config["parameters"] = policy.n_parameters
+        config |= {"parameters": policy.n_parameters, "curve": self.curve}
         save_agent(run.folder / "best", policy.weights, config)
 
     def _on_rollout_start(self) -> None:

@@ -10,8 +10,6 @@ from tests.test_env import assert_same
 from yacht_env.rules import RULESETS
 from yacht_env.vector_env import YachtVectorEnv
 
-N_GAMES = 10_000  # of a ruleset, in the comparison with the single environment
-
 
 class SharedDice:
     """Random numbers that both environments are given: ``random()`` for a game of its own, ``random(n)`` for a batch."""
@@ -28,31 +26,24 @@ def row(batch, i):
     return {key: part[i] for key, part in batch.items()} if isinstance(batch, dict) else batch[i]
 
 
-@pytest.mark.parametrize("form", ["flat", "dict"])
-@pytest.mark.parametrize("ruleset", RULESETS)
-def test_batch_and_single_environment_agree_on_everything(ruleset, form):
-    """Every game is stepped alone with the batch's dice and actions; a twentieth of the actions are wild ones."""
-    n_batch = 500 if form == "flat" else 50
+def compare_games(ruleset, form, n_games, n_batch=500):
+    """Step every game alone with the batch's dice and actions; a twentieth of the actions are wild ones."""
     rng = np.random.default_rng(99)
     single = yacht_env.YachtEnv(ruleset, form)
     batch = YachtVectorEnv(n_batch, ruleset, form, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=10**6)
-    for _ in range(N_GAMES // 500):
+    for _ in range(n_games // n_batch):
         uniform = rng.random((200, n_batch))
         batch._np_random = SharedDice(uniform)
-        history = [batch.reset()]
-        actions = []
+        history, actions = [batch.reset()], []
         finished_at = np.full(n_batch, 200)
-        for step in range(1, 200):
+        while (finished_at == 200).any():
             mask = history[-1][-1]["action_mask"]
             legal = (rng.random(mask.shape) * mask).argmax(axis=1)
             wild = rng.integers(-2, batch.game.n_actions + 2, size=n_batch)
             actions.append(np.where(rng.random(n_batch) < 0.05, wild, legal))
-            batch._done[:] = False  # finished games step on beside the others; their steps are not compared
+            batch._done[:] = False  # finished games step on beside the others; those steps are not compared
             history.append(batch.step(actions[-1]))
-            finished_at = np.minimum(finished_at, np.where(history[-1][2], step, 200))
-            if (finished_at < 200).all():
-                break
-        assert (finished_at < 200).all()
+            finished_at = np.minimum(finished_at, np.where(history[-1][2], len(actions), 200))
         for i in range(n_batch):
             single._np_random = SharedDice(uniform[:, i])
             observation, info = single.reset()
@@ -65,6 +56,19 @@ def test_batch_and_single_environment_agree_on_everything(ruleset, form):
                 assert (reward, terminated, truncated) == tuple(part[i] for part in together[1:4])
                 assert_same(info["action_mask"], together[4]["action_mask"][i])
                 assert info["invalid_action"] == together[4]["invalid_action"][i]
+
+
+@pytest.mark.parametrize("form", ["flat", "dict"])
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_batch_and_single_environment_agree_on_everything(ruleset, form):
+    compare_games(ruleset, form, 500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["flat", "dict"])
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_batch_and_single_environment_agree_on_everything_over_ten_thousand_games(ruleset, form):
+    compare_games(ruleset, form, 10_000)
 
 
 def legal_actions(info, rng):

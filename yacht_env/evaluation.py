@@ -35,7 +35,7 @@ from yacht_env.game import Game, State
 from yacht_env.observation import Form, Observation, get_observation
 from yacht_env.policies import Policy
 from yacht_env.rules import Ruleset
-from yacht_env.solver import Solution, TurnTables, solve
+from yacht_env.solver import Solution, solve
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -281,22 +281,16 @@ class _ForwardPass:
             roll, column = rolls[asked], columns[asked]
             state = State(roll, np.full_like(roll, rolls_left), lane[column], open_boxes[column])
             choices = self.player.choose(state)
-            self._count(tables, state, column, choices, met_cells[roll, 0, column])
             weights = met_cells[roll, :, column][choices.row].T * choices.probability
             chosen = State(*(field[choices.row] for field in state))
+            best = tables.roll_values(game, rolls_left)[chosen.roll, column[choices.row]]
+            value = self.solution.model.values_of(tables, rolls_left, chosen, column[choices.row], choices.action)
+            regret = np.maximum(best - value, 0.0)
+            self.tally.add(choices.action, regret, weights[0])
+            self.tally.n_states += len(roll)
+            self.tally.good_everywhere += float(choices.probability[regret <= _TIE].sum())
             self._fill_boxes(chosen, choices.action, weights)
             met = self._roll_on(chosen.roll, column[choices.row], choices.action, weights, n_cards)
-
-    def _count(
-        self, tables: TurnTables, state: State, column: IntArray, choices: _Choices, weight: FloatArray
-    ) -> None:
-        """Add the regrets of these decisions to the tally; ``weight`` is how often each state is met."""
-        model = self.solution.model
-        values = model.action_values_from(tables, state, column)
-        regret = values.max(axis=1)[choices.row] - values[choices.row, choices.action]
-        self.tally.add(choices.action, regret, weight[choices.row] * choices.probability)
-        self.tally.n_states += len(state.roll)
-        self.tally.good_everywhere += float(choices.probability[regret <= _TIE].sum())
 
     def _fill_boxes(self, state: State, action: IntArray, weights: FloatArray) -> None:
         """Move the mass of the decisions that fill a box on to the cards of the next turn."""

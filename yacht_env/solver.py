@@ -146,6 +146,22 @@ class TurnModel:
             out[rows] = self.action_values_from(tables, part, which[rows] - start)
         return out
 
+    def values_of(
+        self, tables: TurnTables, rolls_left: int, state: State, column: IntArray, action: IntArray
+    ) -> FloatArray:
+        """Q of one legal action a state, where all states have the same rolls left; the rest as in the next method."""
+        game = self.game
+        is_box = action >= game.n_holds
+        value = np.empty(len(action))
+        keep_values = tables.keep_one if rolls_left == 1 else tables.keep_two
+        holds = np.flatnonzero(~is_box)
+        value[holds] = keep_values[game.keep[state.roll[holds], action[holds]], column[holds]]
+        boxes = np.flatnonzero(is_box)
+        lane, roll, action = state.lane[boxes], state.roll[boxes], action[boxes]
+        after = state.open_boxes[boxes] & ~(1 << (action - game.n_holds))
+        value[boxes] = game.reward[lane, roll, action] + self.values[after, game.next_lane[lane, roll, action]]
+        return value
+
     def action_values_from(self, tables: TurnTables, state: State, column: IntArray) -> FloatArray:
         """:meth:`action_values` of states whose cards are columns of ``tables``; ``column`` has shape ``(N,)``."""
         game, roll = self.game, state.roll

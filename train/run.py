@@ -137,7 +137,7 @@ def train(
     """
     settings = run.settings
     torch.set_num_threads(settings.threads)
-    solve(settings.ruleset, progress=_solving_bar(settings.progress))
+    solve(settings.ruleset)
     env = YachtVecEnv(settings.n_envs, settings.ruleset, reward_scale=1 / settings.points_unit, seed=settings.seed)
     keeper = _Keeper(run, net)
     if run.resuming:
@@ -176,7 +176,7 @@ class _Keeper(BaseCallback):
             every=settings.eval_every,
             make_policy=self._policy,
             on_result=self._on_result,
-            evaluate_kwargs={"n_games": settings.eval_games, "name": run.algorithm},
+            evaluate_kwargs={"n_games": settings.eval_games, "name": run.algorithm, "progress": lambda done, total: None},
         )
 
     @property
@@ -334,18 +334,6 @@ def _stop_signals(keeper: _Keeper) -> Iterator[None]:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
-
-
-def _solving_bar(show: bool) -> Callable[[int, int], None]:
-    bar = tqdm(desc="solving the game", unit="card", unit_scale=True, disable=not show, leave=False, delay=1.0)
-
-    def update(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done == total:
-            bar.close()
-
-    return update
 
 
 def _surroundings() -> dict[str, Any]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
-from tqdm import tqdm
 
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
@@ -127,7 +126,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _run_solve(args: SolveArgs) -> None:
     started = time.perf_counter()
-    solution = solve(args.ruleset, cache=args.cache, progress=_bar("solving"))
+    solution = solve(args.ruleset, cache=args.cache)
     seconds = time.perf_counter() - started
     names = solution.ruleset.box_names
     alone = {name: solution.state_value([name]) for name in names}
@@ -158,7 +157,7 @@ def run_evaluate(args: EvaluateArgs) -> list[Evaluation]:
     if len(rulesets) > 1:
         raise ValueError(f"these policies play different rulesets: {', '.join(sorted(rulesets))}; name those of one")
     ruleset = get_ruleset(rulesets.pop() if rulesets else next(iter(RULESETS)))
-    solution = solve(ruleset, progress=_bar("solving"))
+    solution = solve(ruleset)
     results = []
     for name in args.policies:
         policy = agents.get(name) or _SIMPLE[name](ruleset)
@@ -172,7 +171,6 @@ def run_evaluate(args: EvaluateArgs) -> list[Evaluation]:
             seed=args.seed,
             name=label,
             solution=solution,
-            progress=_bar(f"evaluating {label}"),
         )
         results.append(result)
     print(json.dumps([result.to_dict() for result in results], indent=2) if args.json else table(results))
@@ -199,16 +197,3 @@ def _run_models_list(args: ModelsListArgs) -> None:
 def _run_models_download(args: ModelsDownloadArgs) -> None:
     folder = download_pretrained(args.name, args.source, args.folder)
     print(json.dumps({"name": args.name, "folder": str(folder)}) if args.json else f"{args.name} is in {folder}")
-
-
-def _bar(what: str) -> Callable[[int, int], None]:
-    """A progress bar on stderr, for work that lasts longer than two seconds and a person who watches."""
-    bar = tqdm(desc=what, unit="card", unit_scale=True, delay=2.0, leave=False, disable=None)
-
-    def update(done: int, total: int) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done >= total:
-            bar.close()
-
-    return update

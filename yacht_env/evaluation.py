@@ -23,7 +23,6 @@ Public names: :func:`evaluate`, :class:`Evaluation`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -34,6 +33,7 @@ from yacht_env.dice import spread_over_rolls
 from yacht_env.game import Game, State
 from yacht_env.observation import Form, Observation, get_observation
 from yacht_env.policies import Policy
+from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 from yacht_env.solver import Solution, solve
 
@@ -41,7 +41,6 @@ __all__ = ["Evaluation", "evaluate"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Progress = Callable[[int, int], None]
 
 _TIE = 1e-9  # points; an action that loses less is as good as the best
 _EXACT_STATES = 5_000_000  # "auto" is exact up to this many decision states
@@ -128,7 +127,7 @@ def evaluate(
         seed: Of the simulated games.
         name: What to call the policy; its own name otherwise.
         solution: The solved ruleset, to save looking it up.
-        progress: Called with (work done, work in all).
+        progress: Called with (work done, work in all); a bar on the terminal by default.
 
     Raises:
         ValueError: where the policy plays an illegal action or returns something of another shape, naming the state; for
@@ -141,6 +140,7 @@ def evaluate(
     if method == "auto":
         method = "exact" if _n_states(solution) <= _EXACT_STATES else "estimate"
     label = name or getattr(policy, "name", None) or getattr(policy, "__name__", None) or type(policy).__name__
+    progress = progress or progress_bar(f"evaluating {label}")
     if method == "exact":
         return _ForwardPass(solution, player, all_states).run(label, progress)
     if n_games < 2:
@@ -251,7 +251,7 @@ class _ForwardPass:
         self.moments = np.zeros((3, 2**self.game.n_boxes, self.game.n_lanes))
         self.moments[0, self.game.all_open, 0] = 1.0
 
-    def run(self, name: str, progress: Progress | None) -> Evaluation:
+    def run(self, name: str, progress: Progress) -> Evaluation:
         reachable = np.isfinite(self.solution.values)
         n_open = np.array([bin(card).count("1") for card in range(2**self.game.n_boxes)])
         done, total = 0, int(reachable[1:].sum())
@@ -263,8 +263,8 @@ class _ForwardPass:
             for i in range(0, len(lane), _CARDS):
                 self._play_turns(open_boxes[i : i + _CARDS], lane[i : i + _CARDS])
                 done += len(lane[i : i + _CARDS])
-                if progress:
-                    progress(done, total)
+                progress(done, total)
+        progress(total, total)  # the last cards may be out of the policy's reach
         return self._result(name)
 
     def _play_turns(self, open_boxes: IntArray, lane: IntArray) -> None:
@@ -350,13 +350,12 @@ class _Simulation:
         self.regret = np.zeros(n_games)
         self.score = np.zeros(n_games)
 
-    def run(self, name: str, progress: Progress | None) -> Evaluation:
+    def run(self, name: str, progress: Progress) -> Evaluation:
         game = self.game
         state = game.start(self.random.random(self.n_games))
         for turn in range(game.n_boxes):
             state = self._play_turn(state)
-            if progress:
-                progress(turn + 1, game.n_boxes)
+            progress(turn + 1, game.n_boxes)
         regret = float(self.regret.mean())
         return Evaluation(
             ruleset=game.ruleset.name,

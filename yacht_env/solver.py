@@ -26,7 +26,7 @@ import hashlib
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,13 +40,13 @@ import platformdirs
 from yacht_env.dice import max_over_keeps, mean_over_rolls
 from yacht_env.files import write_atomically
 from yacht_env.game import Game, State, get_game
+from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 
 __all__ = ["Solution", "TurnModel", "TurnTables", "backward_induction", "solve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Progress = Callable[[int, int], None]
 
 _BLOCK = 128  # lanes solved together: 462 x 128 float64 stay in a second-level cache
 _CACHE_FORMAT = 1
@@ -328,7 +328,7 @@ def solve(ruleset: str | Ruleset = "yacht", *, progress: Progress | None = None,
 
     Args:
         ruleset: A name or a :class:`Ruleset`.
-        progress: Called with (lanes solved, lanes in all) as the solution grows.
+        progress: Called with (lanes solved, lanes in all) as the solution grows; a bar on the terminal by default.
         cache: Whether solutions may be taken from, and written to, memory and the cache folder.
 
     Raises:
@@ -342,7 +342,7 @@ def solve(ruleset: str | Ruleset = "yacht", *, progress: Progress | None = None,
     path = _cache_path(key) if cache and game.n_lanes * 2**game.n_boxes > _SLOW_LANES else None
     values = _read_cache(path, game) if path else None
     if values is None:
-        values = backward_induction(game, progress)
+        values = backward_induction(game, progress or progress_bar(f"solving {game.ruleset.name}"))
         if path:
             _write_cache(path, values)
     values.setflags(write=False)

@@ -1,5 +1,6 @@
 """The trainers: presets, records, and runs that go on after a stop."""
 
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import train.dqn
 import train.ppo
 from train.evaluate import main as evaluate_main
+from train.run import Run
 from train.settings import LinearSchedule, parse_settings
 from yacht_env import load_pretrained
 
@@ -75,7 +77,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(algorithm, tmp_path):
     subprocess.run(command(algorithm, *FLAGS[algorithm], "--run-dir", str(whole)), check=True, env=environment())
     process = subprocess.Popen(command(algorithm, *FLAGS[algorithm], "--run-dir", str(killed)), env=environment())
     deadline = time.monotonic() + 120
-    while not (killed / "checkpoint" / "trainer.pkl").exists():
+    while not list(killed.glob("checkpoints/[0-9]*")):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
@@ -93,14 +95,14 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     folder = tmp_path / "run"
     flags = [*FLAGS["dqn"], "--run-dir", str(folder), "--total-steps", "10000000", "--eval-every", "10000000"]
     process = subprocess.Popen(command("dqn", *flags), env=environment(), stdout=subprocess.PIPE, text=True)
-    while not (folder / "checkpoint" / "trainer.pkl").exists():
+    while not list(folder.glob("checkpoints/[0-9]*")):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert f"--resume {folder}" in out
-    assert (folder / "checkpoint" / "model.zip").exists()
+    assert len(list(folder.glob("checkpoints/[0-9]*/model.zip"))) == 1
 
 
 def test_the_same_seed_gives_the_same_network(tmp_path):
@@ -115,6 +117,20 @@ def test_a_named_run_that_is_there_already_is_set_aside(tmp_path):
     for _ in range(2):
         train.ppo.main([*FLAGS["ppo"], "--run-dir", str(tmp_path / "run"), "--total-steps", "1000"])
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_unfinished_checkpoint_does_not_count(tmp_path):
+    run = Run(train.ppo.PRESETS["smoke"].__class__(run_dir=tmp_path / "run"), "ppo")
+    assert run.checkpoint() is None
+    with contextlib.suppress(KeyboardInterrupt), run.new_checkpoint(10) as folder:
+        (folder / "model.zip").write_text("half")
+        raise KeyboardInterrupt
+    assert run.checkpoint() is None
+    for steps in (20, 1_000):
+        with run.new_checkpoint(steps):
+            pass
+    assert run.checkpoint().name == "000000001000"
+    assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 1
 
 
 @pytest.mark.parametrize("algorithm", TRAINERS)

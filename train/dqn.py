@@ -12,7 +12,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.dqn import AfterstateDQNPolicy, MaskedDQN
 from agents.networks import AfterstateNetwork
-from train.run import Interrupted, Run, report, train
+from train.loop import Interrupted, train
+from train.run import Run, report
 from train.settings import LinearSchedule, TrainSettings, parse_settings
 from yacht_env.integrations.sb3 import YachtVecEnv
 

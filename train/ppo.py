@@ -10,7 +10,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
 from train.dqn import network_kwargs
-from train.run import Interrupted, Run, report, train
+from train.loop import Interrupted, train
+from train.run import Run, report
 from train.settings import LinearSchedule, TrainSettings, parse_settings
 from yacht_env.integrations.sb3 import YachtVecEnv
 
@@ -42,9 +43,9 @@ class PPOSettings(TrainSettings):
 
 
 PRESETS = {
-    "quick": PPOSettings(preset="quick", total_steps=6_000_000),
+    "quick": PPOSettings(preset="quick", total_steps=4_000_000),
     "smoke": PPOSettings(preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), critic=(32,), eval_every=40_000),
-    "demo": PPOSettings(preset="demo", total_steps=2_500_000),
+    "demo": PPOSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
     "full": PPOSettings(preset="full", total_steps=100_000_000, hidden=(256, 256), critic=(256, 256), eval_every=2_000_000),
 }
 

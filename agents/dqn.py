@@ -25,7 +25,7 @@ from yacht_env.rules import Ruleset
 
 __all__ = ["AfterstateDQNPolicy", "MaskedDQN"]
 
-_ILLEGAL = -1e9  # below every value, and finite, so that (1 - done) * value is 0 and not NaN when a game is over
+_ILLEGAL = -1e9  # below every value, and finite, as a game that is over has no legal action at all
 
 
 class _AfterstateQNetwork(QNetwork):

@@ -20,7 +20,7 @@ from agents.networks import AfterstateNetwork
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.files import write_atomically
 from yacht_env.network import Architecture, NetworkPolicy
-from yacht_env.pretrained import PretrainedError, load_agent, save_agent, write_index
+from yacht_env.pretrained import PretrainedError, check_name, load_agent, save_agent, write_index
 
 __all__ = ["ExportArgs", "export", "main", "model_card", "network_policy", "network_weights"]
 
@@ -66,8 +66,9 @@ def export(args: ExportArgs) -> Evaluation:
     """Copy, measure and describe an agent; returns what its card says.
 
     Raises:
-        PretrainedError: where the run has no network to publish.
+        PretrainedError: where the run has no network to publish, or the name is none for an agent.
     """
+    check_name(args.name)
     policy = load_agent(args.run / "best")
     result = evaluate(
         policy,

@@ -24,7 +24,7 @@ _FIRST_GAIN = 4.0  # logits of 1 for 5 points: greedy enough to begin with, and 
 
 
 class _ActorAndCritic(nn.Module):
-    """What stable-baselines3 calls a feature extractor: the logits themselves, and the critic's last layer."""
+    """In the place of stable-baselines3's MLP extractor: the logits themselves, and the critic's last layer."""
 
     def __init__(self, size: int, n_actions: int, critic: list[int], network_kwargs: dict[str, Any]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
         self.mlp_extractor = _ActorAndCritic(self.features_dim, n_actions, self.critic_sizes, self.network_kwargs)  # type: ignore[assignment]
         self.action_net = nn.Identity()
         self.value_net = nn.Linear(self.critic_sizes[-1], 1)
-        with torch.no_grad():  # an even policy to begin with
+        with torch.no_grad():  # to begin with, only the points of the boxes tell actions apart
             head = self.mlp_extractor.actor.head  # type: ignore[union-attr]
             for layer in (head.own, *([head.shared[-1]] if head.shared else [])):
                 layer.weight.mul_(0.01)

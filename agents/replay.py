@@ -32,7 +32,7 @@ class MaskedReplaySamples(NamedTuple):
 
 
 class StateReplayBuffer(BaseBuffer):
-    """Transitions as packed states: 26 bytes each where two observations are 500, so ten million fit into memory.
+    """Transitions as packed states: 22 bytes each where two observations are 500, so ten million fit into memory.
 
     Observations and masks are made anew from the tables when a batch is drawn.
 

@@ -164,6 +164,20 @@ def test_another_mask_for_the_same_dice_does_the_same():
     np.testing.assert_array_equal(*results)
 
 
+def test_an_upper_total_that_no_game_has_with_these_boxes_open_is_refused():
+    with pytest.raises(ValueError, match="no game has an upper total of 60"):
+        make("yacht-bonus").reset(options={"upper_total": 60})
+
+
+def test_an_action_that_is_no_whole_number_is_refused():
+    env = make().unwrapped
+    env.reset(seed=0)
+    with pytest.raises(TypeError):
+        env.step(3.7)
+    env.step(np.array(3))
+    env.step(np.array([33]))
+
+
 def test_held_dice_stay_on_the_table():
     env, rng = make(observation="dict"), np.random.default_rng(0)
     for seed in range(200):
@@ -195,6 +209,7 @@ def test_reset_options_start_from_any_state():
         ({"open_boxes": ["Nines"]}, "no box 'Nines'"),
         ({"open_boxes": []}, "open_boxes is empty"),
         ({"turn": 3}, "unknown reset option 'turn'"),
+        ({"upper_total": -2}, "upper_total must be a whole number, 0 or more, got -2"),
     ],
 )
 def test_reset_options_that_no_state_has_are_refused_by_name(options, words):

@@ -191,3 +191,23 @@ def test_settings_that_make_no_sense_are_refused():
 def test_a_result_is_plain_json():
     figures = json.loads(json.dumps(evaluate(GreedyPolicy(), method="estimate", n_games=50).to_dict()))
     assert figures["optimality_gap"] == pytest.approx(figures["optimum"] - figures["expected_score"])
+
+
+def test_policies_and_solutions_of_other_rules_are_refused():
+    with pytest.raises(ValueError, match="the policy plays 'yacht'; it can't be measured on 'yacht-sum'"):
+        evaluate(GREEDY, "yacht-sum")
+    with pytest.raises(ValueError, match="the solution is one of 'short'; expected one of 'yacht'"):
+        evaluate(RANDOM, solution=solve(SHORT))
+    assert evaluate(RANDOM, SHORT, solution=solve(SHORT)).ruleset == "short"
+
+
+@pytest.mark.parametrize("method", ["exact", "estimate"])
+def test_a_policy_is_never_asked_about_nothing(method):
+    sizes = []
+
+    def stops_at_once(observations, action_masks):
+        sizes.append(len(observations))
+        return first_roll_only(observations, action_masks)
+
+    evaluate(stops_at_once, method=method, n_games=50)
+    assert min(sizes) > 0

@@ -14,7 +14,7 @@ import yacht_env
 from yacht_env import PretrainedError, load_pretrained
 from yacht_env.cli import main
 from yacht_env.network import Architecture, NetworkPolicy
-from yacht_env.pretrained import download_pretrained, load_agent, make_config, save_agent, write_index
+from yacht_env.pretrained import check_name, download_pretrained, load_agent, make_config, save_agent, write_index
 
 ARCHITECTURE = Architecture((16, 8), layer_norm=True)
 
@@ -123,8 +123,10 @@ def test_an_agent_for_house_rules_needs_the_same_rules(tmp_path):
     rules = yacht_env.get_ruleset("yacht").with_house_rules(straights="sum")
     make_agent(tmp_path, ruleset=rules)
     assert load_pretrained("tiny", source=tmp_path, ruleset=rules).game.ruleset == rules
-    with pytest.raises(PretrainedError, match="other rules than 'yacht'"):
+    with pytest.raises(PretrainedError, match="unknown rules 'yacht-house'"):
         load_pretrained("tiny", source=tmp_path)
+    with pytest.raises(PretrainedError, match="other rules than 'yacht'"):
+        load_pretrained("tiny", source=tmp_path, ruleset="yacht")
 
 
 def test_a_name_that_is_not_there_is_refused_with_those_that_are(agents):
@@ -247,16 +249,16 @@ def url(server):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("YACHT_ENV_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "models"
+    return tmp_path / "cache"
 
 
 def test_an_agent_is_fetched_once_then_taken_from_the_cache(server, agents, cache):
     observations, masks = states()
     first = load_pretrained("tiny", source=url(server))
-    times = {path: path.stat().st_mtime_ns for path in (cache / "tiny").iterdir()}
+    times = {path: path.stat().st_mtime_ns for path in cache.rglob("tiny/*")}
     assert len(times) == 2
     again = load_pretrained("tiny", source=url(server))
-    assert times == {path: path.stat().st_mtime_ns for path in (cache / "tiny").iterdir()}
+    assert times == {path: path.stat().st_mtime_ns for path in cache.rglob("tiny/*")}
     np.testing.assert_array_equal(first(observations, masks), again(observations, masks))
     assert first.weights.keys() == load_agent(agents / "tiny").weights.keys()
 
@@ -273,21 +275,34 @@ def test_an_altered_file_is_refused_and_nothing_is_left(server, agents, cache):
     path.write_bytes(path.read_bytes()[:-1] + b"\x00")
     with pytest.raises(PretrainedError, match=r"model\.safetensors has sha256 .*; the index says"):
         load_pretrained("tiny", source=url(server))
-    assert not (cache / "tiny" / "model.safetensors").exists()
-    assert not list(cache.rglob(".*"))
+    assert not list(cache.rglob("tiny/*")) and not list(cache.rglob(".*"))
 
 
 def test_a_missing_file_is_refused_with_the_servers_answer(server, agents, cache):
     (agents / "tiny" / "model.safetensors").unlink()
     with pytest.raises(PretrainedError, match="the server answered 404"):
         load_pretrained("tiny", source=url(server))
+    assert not list(cache.rglob("tiny/*"))
 
 
 def test_a_damaged_cache_is_fetched_again(server, cache):
     load_pretrained("tiny", source=url(server))
-    (cache / "tiny" / "model.safetensors").write_bytes(b"damaged")
+    (kept,) = cache.rglob("tiny/model.safetensors")
+    kept.write_bytes(b"damaged")
     load_pretrained("tiny", source=url(server))
-    assert len((cache / "tiny" / "model.safetensors").read_bytes()) > 1000
+    assert len(kept.read_bytes()) > 1000
+
+
+def test_an_agent_in_the_cache_needs_no_network(server, cache):
+    load_pretrained("tiny", source=url(server))
+    address = url(server)
+    server.shutdown()
+    server.server_close()
+    assert load_pretrained("tiny", source=address).name == "tiny"
+    (kept,) = cache.rglob("tiny/config.json")
+    kept.write_text("{}")
+    with pytest.raises(PretrainedError, match="can't reach"):
+        load_pretrained("tiny", source=address)
 
 
 def test_being_offline_is_said(cache):
@@ -295,6 +310,23 @@ def test_being_offline_is_said(cache):
         load_pretrained("tiny", source="http://127.0.0.1:9")
     with pytest.raises(PretrainedError, match="no http or https address"):
         load_pretrained("tiny", source="file:///etc")
+    for address in ("http://bad host", "http://127.0.0.1:port"):
+        with pytest.raises(PretrainedError, match="can't reach"):
+            load_pretrained("tiny", source=address)
+
+
+@pytest.mark.parametrize("name", ["../up", "a b", "", ".hidden", "x" * 300])
+def test_a_name_that_is_no_folder_is_refused_before_anything_is_written(tmp_path, name):
+    with pytest.raises(PretrainedError, match="is no name for an agent"):
+        check_name(name)
+    with pytest.raises(PretrainedError):
+        load_pretrained(name, source=make_agent(tmp_path))
+
+
+def test_a_folder_in_the_working_directory_does_not_stand_in_for_a_published_agent(agents, monkeypatch):
+    monkeypatch.chdir(agents)
+    with pytest.raises(PretrainedError, match="no agent 'tiny'"):
+        load_pretrained("tiny")
 
 
 def test_the_command_line_lists_and_downloads(server, cache, tmp_path, capsys):

@@ -104,3 +104,13 @@ def test_the_single_environment_works_with_sb3s_own_names():
     observations, info = yacht_env.YachtVectorEnv(40).reset(seed=0)
     actions = policy(observations, info["action_mask"])
     assert info["action_mask"][np.arange(40), actions].all()
+
+
+def test_reset_options_reach_the_games():
+    env = YachtVecEnv(4, "yacht", "dict")
+    env.set_options({"dice": [1, 2, 3, 4, 6], "open_boxes": ["Choice"]})
+    assert env.reset()["dice"].tolist() == [[1, 2, 3, 4, 6]] * 4
+    assert env.reset()["open_boxes"].sum() == 4 * 12  # options are for one reset
+    env.set_options([{"rolls_left": 0}, {}, {}, {}])
+    with pytest.raises(ValueError, match="share their reset options"):
+        env.reset()

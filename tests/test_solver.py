@@ -421,3 +421,15 @@ def test_a_million_optimal_games_average_the_optimum(ruleset: str) -> None:
 def test_ten_thousand_optimal_games_average_the_optimum() -> None:
     totals = play_optimally(solved("yacht"), 10_000)
     assert abs(totals.mean() - solved("yacht").expected_score) < 4 * 34.9815 / 100
+
+
+def test_of_equal_actions_the_lowest_is_best() -> None:
+    solution, straights = solved("yacht"), ["Big Straight", "Little Straight"]
+    assert solution.best_action([1, 1, 1, 1, 2], 0, straights) == solution.game.n_holds + 8
+
+
+def test_state_values_come_in_batches_too() -> None:
+    solution = solved("yacht")
+    cards = np.array([[b in open_boxes for b in range(12)] for open_boxes in ((0,), (5, 11), range(12))])
+    expected = [solution.state_value(np.flatnonzero(card).tolist()) for card in cards]
+    np.testing.assert_array_equal(solution.state_value(cards), expected)

@@ -67,7 +67,7 @@ def test_a_run_leaves_its_record_its_curves_and_its_best_network(algorithm, tmp_
     assert str(folder) in capsys.readouterr().out
     evaluate_main([str(folder)])
     table = capsys.readouterr().out
-    assert f"{algorithm}-yacht" in table and f"{facts['best']['expected_score']:.3f}" in table
+    assert folder.name in table and f"{facts['best']['expected_score']:.3f}" in table
 
 
 @pytest.mark.parametrize("algorithm", TRAINERS)
@@ -119,6 +119,22 @@ def test_a_named_run_that_is_there_already_is_set_aside(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_a_finished_run_is_left_as_it_is_by_resume(tmp_path, capsys):
+    folder = tmp_path / "run"
+    train.ppo.main([*FLAGS["ppo"], "--run-dir", str(folder), "--total-steps", "3000"])
+    before, first = scalars(folder, "eval/expected_score"), capsys.readouterr().out
+    train.ppo.main(["--resume", str(folder)])
+    assert scalars(folder, "eval/expected_score") == before
+    assert capsys.readouterr().out == first
+
+
+def test_settings_that_are_none_are_refused_on_resume(tmp_path):
+    for content in ("[1]", "3", '{"seed": "x"}', '{"ruleset": "chess"}', '{"colour": 1}'):
+        (tmp_path / "settings.json").write_text(content)
+        with pytest.raises(SystemExit, match="settings"):
+            train.dqn.main(["--resume", str(tmp_path)])
+
+
 def test_an_unfinished_checkpoint_does_not_count(tmp_path):
     run = Run(train.ppo.PRESETS["smoke"].__class__(run_dir=tmp_path / "run"), "ppo")
     assert run.checkpoint() is None
@@ -148,7 +164,13 @@ def test_presets_are_where_the_settings_start_from(algorithm):
     [
         (["--ruleset", "chess"], "unknown ruleset 'chess'"),
         (["--total-steps", "0"], "total_steps must be 1 or more, got 0"),
-        (["--learning-rate", "-1"], "learning rates"),
+        (["--learning-rate", "-1"], "learning_rate must be more than 0, got -1"),
+        (["--points-unit", "0"], "points_unit must be more than 0"),
+        (["--hidden", "0"], "hidden must be one or more widths of layers"),
+        (["--gradient-steps", "0"], "gradient_steps must be 1 or more"),
+        (["--exploration-fraction", "0"], "exploration_fraction must be more than 0"),
+        (["--seed", "-1"], "seed must be 0 or more"),
+        (["--resume=/nowhere", "--preset=full"], "leave the other flags away"),
         (["--resume", "/nowhere"], "can't read the settings"),
         (["--resume", "/nowhere", "--seed", "1"], "leave the other flags away"),
     ],

@@ -189,6 +189,23 @@ def test_games_go_on_identically_from_a_saved_state():
         info = one[4]
     with pytest.raises(ValueError, match="32 games; expected 8"):
         YachtVectorEnv(8).set_state(env.get_state())
+    with pytest.raises(ValueError, match="other rules than 'yatzy'"):
+        YachtVectorEnv(32, "yatzy").set_state(env.get_state())
+
+
+def test_pictures_start_afresh_from_a_saved_state():
+    env = YachtVectorEnv(1)
+    _, info = env.reset(seed=0)
+    env.step([env.single_action_space.n - 2])
+    twin = YachtVectorEnv(1, render_mode="ansi")
+    twin.set_state(env.get_state())
+    assert "Turn 2 of 12" in twin.render()[0]
+
+
+def test_no_limit_is_no_limit():
+    env = YachtVectorEnv(2, max_episode_steps=-1)
+    env.reset(seed=np.int64(3))
+    assert not any(env.step(np.full(2, -1))[3].any() for _ in range(300))
 
 
 @pytest.mark.parametrize(

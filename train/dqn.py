@@ -41,6 +41,12 @@ class DQNSettings(TrainSettings):
     exploration_fraction: float = 0.8
     """Part of the run over which exploration falls."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check(1, "batch_size", "gradient_steps", "buffer_size")
+        self.check(0, "learning_starts", "exploration_start", "exploration_end")
+        self.check_positive("tau", "exploration_fraction")
+
 
 _GAMES_A_LOG = 5_000  # a step of a thousand games finishes dozens of them, and a log takes as long as a step
 
@@ -74,7 +80,7 @@ def make_model(settings: DQNSettings, env: YachtVecEnv) -> MaskedDQN:
         AfterstateDQNPolicy,
         env,
         ruleset=settings.ruleset,
-        policy_kwargs={"network_kwargs": network_kwargs(settings)},
+        policy_kwargs={"network_kwargs": settings.network_kwargs},
         learning_rate=LinearSchedule(settings.learning_rate, settings.final_learning_rate),
         buffer_size=settings.buffer_size,
         learning_starts=settings.learning_starts,
@@ -96,19 +102,9 @@ def _network(model: Any) -> AfterstateNetwork:
     return model.q_net.q_net
 
 
-def load_model(path: Path, env: YachtVecEnv) -> BaseAlgorithm:
+def load_model(path: Path, env: YachtVecEnv, device: str) -> BaseAlgorithm:
     """The model of a checkpoint."""
-    return MaskedDQN.load(path, env=env, force_reset=False)
-
-
-def network_kwargs(settings: TrainSettings) -> dict[str, Any]:
-    """Arguments of the network."""
-    return {
-        "ruleset": settings.ruleset,
-        "hidden": tuple(settings.hidden),
-        "points_unit": settings.points_unit,
-        "layer_norm": settings.layer_norm,
-    }
+    return MaskedDQN.load(path, env=env, device=device, force_reset=False)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from yacht_env.solver import solve
 __all__ = ["Interrupted", "train"]
 
 MakeModel = Callable[[YachtVecEnv], BaseAlgorithm]
-LoadModel = Callable[[Path, YachtVecEnv], BaseAlgorithm]
+LoadModel = Callable[[Path, YachtVecEnv, str], BaseAlgorithm]
 NetworkOf = Callable[[BaseAlgorithm], AfterstateNetwork]
 
 _SECONDS_BETWEEN_BARS = 0.5
@@ -53,12 +53,13 @@ def train(
     Args:
         run: The run.
         make_model: Makes a new model over the games.
-        load_model: Loads a model that was saved into a file.
+        load_model: Loads a model that was saved into a file, to a device.
         net: The network of a model, which is what is measured and published.
         log_interval: What stable-baselines3 counts between logs: rollouts for PPO, finished games for DQN.
 
     Returns:
-        The best exact evaluation.
+        The best evaluation: exact, or for large rulesets the luckiest of some estimates, which a later measurement of
+        the same network will on average not quite reach.
 
     Raises:
         Interrupted: after saving, where SIGINT or SIGTERM came.
@@ -70,14 +71,14 @@ def train(
     keeper = _Keeper(run, net)
     checkpoint = run.checkpoint() if run.resuming else None
     if checkpoint is not None:
-        model = load_model(checkpoint / "model.zip", env)
+        model = load_model(checkpoint / "model.zip", env, settings.device)
         keeper.restore(model, env, checkpoint)
     else:
         model = make_model(env)
-    model.set_logger(run.logger(model.num_timesteps if run.resuming else 0))
-    keeper.describe(model)
     remaining = settings.total_steps - model.num_timesteps
     if remaining > 0:
+        model.set_logger(run.logger(model.num_timesteps if run.resuming else 0))
+        keeper.describe(model)
         callbacks = CallbackList([keeper.evaluator, keeper, _Bar(settings, keeper)])
         with _stop_signals(keeper):
             model.learn(remaining, callbacks, log_interval=log_interval, reset_num_timesteps=not run.resuming)
@@ -134,7 +135,7 @@ class _Keeper(BaseCallback):
         assert isinstance(env, YachtVecEnv)
         return {
             "env": env.get_state(),
-            "random": (random.getstate(), np.random.get_state(), torch.get_rng_state()),
+            "random": (random.getstate(), np.random.get_state(), torch.get_rng_state(), torch.cuda.get_rng_state_all()),
             "evaluator": (self.evaluator.next_at, self.evaluator.best_score),
             "best": self.best,
             "curve": list(self.curve),
@@ -151,10 +152,12 @@ class _Keeper(BaseCallback):
             with np.load(checkpoint / "replay.npz") as arrays:
                 buffer.set_state(arrays)
         env.set_state(state["env"])
-        python_state, numpy_state, torch_state = state["random"]
+        python_state, numpy_state, torch_state, cuda_states = state["random"]
         random.setstate(python_state)
         np.random.set_state(numpy_state)
         torch.set_rng_state(torch_state)
+        if len(cuda_states) == torch.cuda.device_count():
+            torch.cuda.set_rng_state_all(cuda_states)
         self.evaluator.next_at, self.evaluator.best_score = state["evaluator"]
         self.best, self.curve, self.next_save = state["best"], state["curve"], state["next_save"]
         self.seconds_before, self.eval_seconds = state["seconds"], state["eval_seconds"]
@@ -185,7 +188,6 @@ class _Keeper(BaseCallback):
             "settings": {k: v for k, v in json.loads(run.settings.to_json()).items() if k not in _ABOUT_THE_MACHINE},
             "steps": self.num_timesteps,
             "seconds": round(self.seconds - self.eval_seconds, 1),
-            "command": facts["command"],
             "revision": facts["revision"],
             "versions": facts["versions"],
         }

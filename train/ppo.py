@@ -9,7 +9,6 @@ from pathlib import Path
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
-from train.dqn import network_kwargs
 from train.loop import Interrupted, train
 from train.run import Run, report
 from train.settings import LinearSchedule, TrainSettings, parse_settings
@@ -41,6 +40,13 @@ class PPOSettings(TrainSettings):
     critic: tuple[int, ...] = (128, 128)
     """Widths of the critic's hidden layers."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check(1, "n_steps", "batch_size", "n_epochs")
+        self.check(0, "gae_lambda", "entropy")
+        self.check_positive("clip_range", "entropy_fraction")
+        self.check_widths("critic")
+
 
 PRESETS = {
     "quick": PPOSettings(preset="quick", total_steps=4_000_000),
@@ -66,7 +72,7 @@ def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
     return EntropyScheduledPPO(
         AfterstateActorCriticPolicy,
         env,
-        policy_kwargs={"network_kwargs": network_kwargs(settings), "critic": list(settings.critic)},
+        policy_kwargs={"network_kwargs": settings.network_kwargs, "critic": list(settings.critic)},
         learning_rate=LinearSchedule(settings.learning_rate, settings.final_learning_rate),
         n_steps=settings.n_steps,
         batch_size=settings.batch_size,
@@ -80,9 +86,9 @@ def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
     )
 
 
-def load_model(path: Path, env: YachtVecEnv) -> BaseAlgorithm:
+def load_model(path: Path, env: YachtVecEnv, device: str) -> BaseAlgorithm:
     """The model of a checkpoint."""
-    return EntropyScheduledPPO.load(path, env=env, force_reset=False)
+    return EntropyScheduledPPO.load(path, env=env, device=device, force_reset=False)
 
 
 if __name__ == "__main__":

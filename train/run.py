@@ -65,6 +65,8 @@ class Run:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         name = f"Yacht-v0__{settings.ruleset}__{self.algorithm}__seed{settings.seed}__{stamp}"
         folder = settings.run_dir or settings.runs / name
+        while settings.run_dir is None and folder.exists():  # two runs that began in the same second
+            folder = folder.with_name(folder.name + "-")
         if settings.run_dir is not None and (folder / "settings.json").exists():
             # A named run that is there already is set aside, never lost.
             aside = folder.with_name(f"{folder.name}.{stamp}.{time.time_ns() % 10**9:09d}")
@@ -103,10 +105,10 @@ class Run:
         return json.loads((self.folder / "run.json").read_text())
 
     def logger(self, first_step: int) -> Logger:
-        """A logger that writes TensorBoard's events; steps from ``first_step`` on that a killed run left are hidden."""
+        """A logger that writes TensorBoard's events; those that a killed run left after ``first_step`` are hidden."""
         output = TensorBoardOutputFormat(str(self.folder))
         output.writer.close()
-        output.writer = SummaryWriter(str(self.folder), purge_step=first_step if first_step else None)
+        output.writer = SummaryWriter(str(self.folder), purge_step=first_step + 1 if first_step else None)
         output.writer.add_custom_scalars(_CURVES_FIRST)
         return Logger(str(self.folder), [output])
 
@@ -134,7 +136,9 @@ def _revision() -> str | None:
 
 def report(run: Run, result: Evaluation) -> None:
     """Say what came out of a run, and where it lies."""
+    exact = result.method == "exact"
+    score = f"{result.expected_score:.3f}" + ("" if exact else f" ± {result.standard_error:.3f}")
     print(
-        f"best exact score {result.expected_score:.3f} of {result.optimum:.3f} points "
+        f"best {'exact' if exact else 'estimated'} score {score} of {result.optimum:.3f} points "
         f"({result.share_of_optimum:.2%}, {result.optimality_gap:.3f} short); the run is in {run.folder}"
     )

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import tyro
 
@@ -66,13 +66,35 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         get_ruleset(self.ruleset)
-        for name in ("total_steps", "n_envs", "eval_every", "checkpoint_every", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)}")
-        if self.eval_games < 2:
-            raise ValueError(f"eval_games must be 2 or more, got {self.eval_games}")
-        if self.learning_rate <= 0 or self.final_learning_rate < 0:
-            raise ValueError(f"learning rates must be positive, got {self.learning_rate}, {self.final_learning_rate}")
+        self.check(1, "total_steps", "n_envs", "eval_every", "checkpoint_every", "threads")
+        self.check(0, "seed", "final_learning_rate")
+        self.check(2, "eval_games")
+        self.check_positive("learning_rate", "points_unit")
+        self.check_widths("hidden")
+
+    def check(self, least: float, *names: str) -> None:
+        """Refuse settings below ``least``, by name."""
+        for name in names:
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
+
+    def check_positive(self, *names: str) -> None:
+        """Refuse settings that are not above 0, by name."""
+        for name in names:
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be more than 0, got {getattr(self, name)}")
+
+    def check_widths(self, name: str) -> None:
+        """Refuse what is no list of widths of layers."""
+        widths = getattr(self, name)
+        if not widths or min(widths) < 1:
+            raise ValueError(f"{name} must be one or more widths of layers, got {widths}")
+
+    @property
+    def network_kwargs(self) -> dict[str, Any]:
+        """Arguments of the network."""
+        names = ("ruleset", "hidden", "points_unit", "layer_norm")
+        return {name: getattr(self, name) for name in names}
 
     def to_json(self) -> str:
         """The settings as JSON, for the record."""
@@ -102,11 +124,11 @@ def parse_settings(presets: Mapping[str, Settings], args: Sequence[str] | None =
     """
     argv = list(sys.argv[1:] if args is None else args)
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument("--preset", default=next(iter(presets.values())).preset)
+    first.add_argument("--preset")
     first.add_argument("--resume", type=Path)
     known, others = first.parse_known_args(argv)
     if known.resume is not None:
-        if others or len(argv) > 2:
+        if others or known.preset is not None:
             sys.exit("--resume takes the settings of the run that it goes on with; leave the other flags away")
         kind = type(next(iter(presets.values())))
         return dataclasses.replace(read_settings(kind, known.resume), resume=known.resume)
@@ -121,8 +143,8 @@ def read_settings(kind: type[Settings], run: Path) -> Settings:
     """The settings that a run was started with, from its folder."""
     path = run / "settings.json"
     try:
-        raw = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        raw = dict(json.loads(path.read_text()))
+    except (OSError, TypeError, ValueError) as error:
         sys.exit(f"can't read the settings of a run in {path}: {error}")
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if unknown := set(raw) - set(fields):
@@ -132,4 +154,7 @@ def read_settings(kind: type[Settings], run: Path) -> Settings:
             raw[name] = tuple(value)
         if name in ("runs", "run_dir", "resume") and value is not None:
             raw[name] = Path(value)
-    return kind(**raw)
+    try:
+        return kind(**raw)
+    except (TypeError, ValueError) as error:
+        sys.exit(f"the settings in {path} make no sense: {error}")

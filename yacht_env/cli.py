@@ -1,6 +1,6 @@
 """The command line: ``yacht-env solve``, ``yacht-env evaluate``, ``yacht-env models``.
 
-Public names: :func:`main`, :func:`run_evaluate`.
+Public names: :func:`main`, :func:`run_evaluate`, :class:`EvaluateArgs`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from yacht_env.report import table
 from yacht_env.rules import RULESETS, Ruleset, get_ruleset
 from yacht_env.solver import solve
 
-__all__ = ["EvaluateArgs", "SolveArgs", "main", "run_evaluate"]
+__all__ = ["EvaluateArgs", "main", "run_evaluate"]
 
 _SIMPLE: dict[str, Callable[[Ruleset], Policy]] = {
     "random": lambda ruleset: RandomPolicy(),
@@ -47,7 +47,7 @@ class SolveArgs:
 class EvaluateArgs:
     """Measure policies against the exact optimum."""
 
-    policies: tyro.conf.Positional[tuple[str, ...]] = ("random", "greedy", "optimal")
+    policies: tyro.conf.Positional[tuple[str, ...]] = ("random", "greedy")
     """random, greedy, optimal, names of published agents, or folders of agents or training runs."""
     ruleset: str | None = None
     """Name of the ruleset; by default that of the agents, or yacht."""
@@ -85,8 +85,6 @@ class ModelsDownloadArgs:
     """Where to keep it; by default the user's cache folder."""
     json: bool = False
     """Print JSON."""
-
-
 
 
 @dataclass(frozen=True)
@@ -152,16 +150,18 @@ def run_evaluate(args: EvaluateArgs) -> list[Evaluation]:
         ValueError: for an unknown ruleset, or agents of different ones.
         PretrainedError: for an agent that can't be loaded.
     """
-    agents = {name: load_pretrained(_agent_folder(name)) for name in args.policies if name not in _SIMPLE}
+    named = [name for name in args.policies if not _is_unfinished_run(name)]
+    agents = {name: load_pretrained(_agent_folder(name)) for name in named if name not in _SIMPLE}
     rulesets = {agent.game.ruleset.name for agent in agents.values()} | ({args.ruleset} if args.ruleset else set())
     if len(rulesets) > 1:
         raise ValueError(f"these policies play different rulesets: {', '.join(sorted(rulesets))}; name those of one")
     ruleset = get_ruleset(rulesets.pop() if rulesets else next(iter(RULESETS)))
     solution = solve(ruleset)
     results = []
-    for name in args.policies:
+    for name in named:
         policy = agents.get(name) or _SIMPLE[name](ruleset)
-        label = name if name in _SIMPLE else agents[name].name
+        is_published = name in agents and _agent_folder(name) == name
+        label = agents[name].name if is_published else Path(name).name
         result = evaluate(
             policy,
             ruleset,
@@ -181,6 +181,14 @@ def _agent_folder(name: str) -> str:
     """A training run stands for the best network that it keeps."""
     best = Path(name) / "best"
     return str(best) if best.is_dir() else name
+
+
+def _is_unfinished_run(name: str) -> bool:
+    """Whether this is a training run that has no network yet; then says that it is left out."""
+    unfinished = (Path(name) / "settings.json").is_file() and not (Path(name) / "best").is_dir()
+    if unfinished:
+        print(f"yacht-env: {name} has no network yet; it is left out", file=sys.stderr)
+    return unfinished
 
 
 def _run_models_list(args: ModelsListArgs) -> None:

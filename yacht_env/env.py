@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import gymnasium
@@ -106,9 +107,14 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self._show()
         return self._observation.encode_one(self._state), self._info(False)
 
-    def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take an action; see the class."""
-        before, choice = self.state, int(action)
+    def step(self, action: np.int64 | int | npt.NDArray[np.int64]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action, a whole number (or an array of just one); see the class.
+
+        Raises:
+            TypeError: where the action is no whole number.
+            gymnasium.error.ResetNeeded: where there is no game to go on with.
+        """
+        before, choice = self.state, operator.index(action.item() if isinstance(action, np.ndarray) else action)
         if not before.open_boxes:
             raise gymnasium.error.ResetNeeded("the game is over; call reset() before the next step")
         self._state, points, legal = self.game.move(before, choice, self.np_random.random())
@@ -184,4 +190,7 @@ def start_state(game: Game, uniform: float, options: dict[str, Any] | None = Non
     roll = game.roll(np.zeros(1, dtype=np.int64), np.array([uniform]))[0]
     options.setdefault("dice", game.dice.faces[roll])
     options.setdefault("rolls_left", game.rolls_per_turn - 1)
-    return SingleState(*(field.item() for field in game.encode_state(**options)))
+    state = SingleState(*(field.item() for field in game.encode_state(**options)))
+    if not game.reachable_lanes[state.open_boxes, state.lane]:
+        raise ValueError(f"no game has an upper total of {options['upper_total']} with these boxes open")
+    return state

@@ -2,8 +2,8 @@
 
 **Exact.** One pass forward through the cards, from the empty card to the full one, carries the probability that a policy
 visits each decision state, and with it the mean and the mean square of the points so far. The policy is asked once for
-every state that it can reach. At the end stand its expected score and standard deviation, without any simulation; the
-pass streams one layer of cards at a time, so memory is bounded.
+every state that it can reach. At the end stand its expected score and standard deviation, without any simulation. A few
+cards are played at a time, so the policy's batches, and the memory beside three numbers a card, stay small.
 
 **Where the gap comes from.** With V* and Q* of the optimum, and d(s) the probability of visiting state s, the
 performance-difference identity (Kakade and Langford, "Approximately optimal approximate reinforcement learning", 2002)
@@ -34,15 +34,14 @@ from yacht_env.game import Game, State
 from yacht_env.observation import Form, Observation, get_observation
 from yacht_env.policies import Policy
 from yacht_env.progress import Progress, progress_bar
-from yacht_env.rules import Ruleset
-from yacht_env.solver import Solution, solve
+from yacht_env.rules import Ruleset, get_ruleset
+from yacht_env.solver import TIE, Solution, solve
 
 __all__ = ["Evaluation", "evaluate"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_TIE = 1e-9  # points; an action that loses less is as good as the best
 _EXACT_STATES = 5_000_000  # "auto" is exact up to this many decision states
 _CARDS = 32  # cards evaluated together; 756 decision states each
 _ILLEGAL_MASS = 1e-6  # probability of illegal actions that is taken for rounding
@@ -116,12 +115,13 @@ def evaluate(
     """Measure a policy against the exact optimum.
 
     Args:
-        policy: ``policy(observations, action_masks)`` -> actions or action probabilities, batched.
+        policy: ``policy(observations, action_masks)`` -> actions or action probabilities, batched. Probabilities must
+            add up to 1 within 0.001, with less than 1e-6 on any illegal action; they are then normalised.
         ruleset: The game it plays.
         observation: The form of observation that it is given.
         deterministic: Take the most likely action where the policy returns probabilities.
-        method: ``"exact"``; ``"estimate"`` from simulated games; ``"auto"`` is exact for up to five million states, which
-            are the rulesets without an upper bonus.
+        method: ``"exact"``; ``"estimate"`` from simulated games; ``"auto"`` is exact for up to five million states, as
+            the named rulesets without an upper bonus have.
         all_states: Also ask the policy in states that it never reaches, for ``agreement_all_states`` (exact only).
         n_games: Games to simulate for an estimate.
         seed: Of the simulated games.
@@ -130,10 +130,11 @@ def evaluate(
         progress: Called with (work done, work in all); a bar on the terminal by default.
 
     Raises:
-        ValueError: where the policy plays an illegal action or returns something of another shape, naming the state; for
-            an unknown ruleset, form or method; for less than two games.
+        ValueError: where the policy plays an illegal action or returns something of another shape, naming the state;
+            where it, or the solution, belongs to another ruleset; for an unknown ruleset, form or method; for less than
+            two games.
     """
-    solution = solution or solve(ruleset)
+    solution = _checked_solution(policy, get_ruleset(ruleset), solution)
     player = _Player(policy, get_observation(solution.ruleset, observation), deterministic)
     if method not in ("auto", "exact", "estimate"):
         raise ValueError(f"method must be 'auto', 'exact' or 'estimate', got {method!r}")
@@ -146,6 +147,16 @@ def evaluate(
     if n_games < 2:
         raise ValueError(f"n_games must be 2 or more, got {n_games}")
     return _Simulation(solution, player, n_games, seed).run(label, progress)
+
+
+def _checked_solution(policy: Policy, ruleset: Ruleset, solution: Solution | None) -> Solution:
+    """The solution of the ruleset, once nothing that was passed belongs to another one."""
+    game = getattr(policy, "game", None)
+    if isinstance(game, Game) and game.ruleset.fingerprint != ruleset.fingerprint:
+        raise ValueError(f"the policy plays {game.ruleset.name!r}; it can't be measured on {ruleset.name!r}")
+    if solution is not None and solution.ruleset.fingerprint != ruleset.fingerprint:
+        raise ValueError(f"the solution is one of {solution.ruleset.name!r}; expected one of {ruleset.name!r}")
+    return solution or solve(ruleset)
 
 
 def _n_states(solution: Solution) -> int:
@@ -234,7 +245,7 @@ class _Tally:
         is_box = action >= self.n_holds
         self.lost_by_boxes += float(lost[is_box].sum())
         self.lost_by_holds += float(lost[~is_box].sum())
-        self.good += float(weight[regret <= _TIE].sum())
+        self.good += float(weight[regret <= TIE].sum())
         self.met += float(weight.sum())
 
 
@@ -288,7 +299,7 @@ class _ForwardPass:
             regret = np.maximum(best - value, 0.0)
             self.tally.add(choices.action, regret, weights[0])
             self.tally.n_states += len(roll)
-            self.tally.good_everywhere += float(choices.probability[regret <= _TIE].sum())
+            self.tally.good_everywhere += float(choices.probability[regret <= TIE].sum())
             self._fill_boxes(chosen, choices.action, weights)
             met = self._roll_on(chosen.roll, column[choices.row], choices.action, weights, n_cards)
 
@@ -378,6 +389,8 @@ class _Simulation:
         turn_card = state.open_boxes.copy()
         for _ in range(self.game.rolls_per_turn):
             rows = np.flatnonzero(state.open_boxes == turn_card)
+            if not rows.size:
+                break  # every game has filled its box
             part = State(*(field[rows] for field in state))
             action = self._sample(part)
             values = self.solution.model.action_values(part)

@@ -28,7 +28,7 @@ Public names: :class:`Game`, :class:`State`, :class:`SingleState`, :func:`get_ga
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -385,7 +385,7 @@ class Game:
         rest, rolls_left = rest >> rolls_bits, rest & 2**rolls_bits - 1
         return State(roll, rolls_left, rest & 2**lane_bits - 1, rest >> lane_bits)
 
-    @property
+    @cached_property
     def reachable_lanes(self) -> npt.NDArray[np.bool_]:
         """Which lanes a card can have, by its open boxes (bits); shape ``(2 ** B, L)``."""
         moves = np.zeros((self.n_boxes, self.n_lanes, self.n_lanes), dtype=np.float32)

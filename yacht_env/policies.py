@@ -16,11 +16,9 @@ import numpy.typing as npt
 from yacht_env.game import Game, State, get_game
 from yacht_env.observation import Form, get_observation
 from yacht_env.rules import Ruleset
-from yacht_env.solver import Solution, TurnModel, solve
+from yacht_env.solver import TIE, Solution, TurnModel, solve
 
 __all__ = ["GreedyPolicy", "OptimalPolicy", "Policy", "RandomPolicy"]
-
-_TIE = 1e-9  # points; values that differ by less are equal, since sums of rounded numbers differ by about 1e-13
 
 
 @runtime_checkable
@@ -68,7 +66,7 @@ class _ValuePolicy:
     def best_actions(self, state: State) -> npt.NDArray[np.int64]:
         """Actions for encoded states of shape ``(N,)``: filling a box before rolling on, then the lowest number."""
         values = self.model.action_values(state)
-        best = values >= values.max(axis=1, keepdims=True) - _TIE
+        best = values >= values.max(axis=1, keepdims=True) - TIE
         in_order = np.roll(np.arange(self.game.n_actions), -self.game.n_holds)  # boxes first, then holds
         return in_order[best[:, in_order].argmax(axis=1)]
 

@@ -11,9 +11,12 @@ Public names: :func:`load_pretrained`, :func:`load_agent`, :func:`save_agent`, :
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import http.client
 import json
 import os
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -34,6 +37,7 @@ from yacht_env.rules import RULESETS, Ruleset, get_ruleset
 __all__ = [
     "FORMAT_VERSION",
     "PretrainedError",
+    "check_name",
     "download_pretrained",
     "list_pretrained",
     "load_agent",
@@ -59,7 +63,8 @@ def load_pretrained(
     """Load a published agent.
 
     Args:
-        name: Name of an agent, or the path of an agent's own folder.
+        name: Name of an agent; or, without ``source``, the path of an agent's own folder (a :class:`~pathlib.Path`, or
+            text with a separator in it).
         source: Where to look: a folder of agents, or the URL of one (``http`` or ``https``), whose files are kept in the
             user's cache; ``None`` is the package itself.
         ruleset: The rules that the agent plays, where they are not one of the named rulesets.
@@ -70,16 +75,16 @@ def load_pretrained(
     Raises:
         PretrainedError: where there is no such agent, it can't be fetched, or a file is not what the index promises.
     """
-    if isinstance(name, Path) or (Path(name) / _CONFIG).is_file():
-        return load_agent(Path(name), ruleset=ruleset)
-    if source is not None and "://" in str(source):
-        return load_agent(download_pretrained(name, str(source)), ruleset=ruleset)
-    folder = Path(source) if source is not None else _package_folder()
-    index = list_pretrained(folder)
-    if name not in index:
-        known = ", ".join(index) or "none"
-        raise PretrainedError(f"there is no agent {name!r} in {folder}; it has: {known}")
-    return load_agent(folder / name, hashes=index[name]["files"], ruleset=ruleset)
+    if source is None and (isinstance(name, Path) or os.sep in name or "/" in name):
+        return load_agent(name, ruleset=ruleset)
+    name = str(name)
+    if source is not None and _is_url(source):
+        folder, index = download_pretrained(name, str(source)), _index_of(str(source))
+        return load_agent(folder, hashes=index[name]["files"], ruleset=ruleset)
+    home = Path(source) if source is not None else _package_folder()
+    index = list_pretrained(home)
+    _check_listed(name, index, str(home))
+    return load_agent(home / name, hashes=index[name]["files"], ruleset=ruleset)
 
 
 def list_pretrained(source: str | Path | None = None) -> dict[str, dict[str, Any]]:
@@ -88,27 +93,20 @@ def list_pretrained(source: str | Path | None = None) -> dict[str, dict[str, Any
     Raises:
         PretrainedError: where the index can't be read.
     """
-    if source is not None and "://" in str(source):
-        content = _fetch(f"{str(source).rstrip('/')}/{_INDEX}")
-    else:
-        content = _read(Path(source) if source is not None else _package_folder(), _INDEX)
-    index = _parse(content, _INDEX)
-    for name, entry in index.items():
-        files = entry.get("files") if isinstance(entry, dict) else None
-        if not isinstance(files, dict) or set(files) != {_WEIGHTS, _CONFIG}:
-            raise PretrainedError(f"{_INDEX}: the entry of {name!r} does not name its files and their sha256")
-        if not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or name.startswith("."):
-            raise PretrainedError(f"{_INDEX}: {name!r} is no name for an agent")
-    return index
+    if source is not None and _is_url(source):
+        return _check_index(_fetch(f"{str(source).rstrip('/')}/{_INDEX}"))
+    return _check_index(_read(Path(source) if source is not None else _package_folder(), _INDEX))
 
 
 def download_pretrained(name: str, source: str, folder: str | Path | None = None) -> Path:
     """Fetch an agent from a URL into a folder, unless it lies there already, and check it.
 
+    All files are fetched and checked before the first is written. An agent that lies in the cache needs no network.
+
     Args:
         name: Name of the agent.
         source: URL of a folder of agents.
-        folder: Where to keep agents; ``None`` is the user's cache.
+        folder: Where to keep agents; ``None`` is the user's cache, with a folder for each source.
 
     Returns:
         The agent's own folder.
@@ -116,23 +114,39 @@ def download_pretrained(name: str, source: str, folder: str | Path | None = None
     Raises:
         PretrainedError: where the server can't be reached, lacks the agent, or sends something else than its index says.
     """
-    index = list_pretrained(source)
-    if name not in index:
-        raise PretrainedError(f"there is no agent {name!r} at {source}; it has: {', '.join(index) or 'none'}")
-    target = (Path(folder) if folder is not None else _cache_folder()) / name
+    index = _index_of(source)
+    _check_listed(name, index, source)
+    target = (Path(folder) if folder is not None else _cache_folder(source)) / name
+    fetched = {}
     for file, sha256 in index[name]["files"].items():
         try:
             if _hash(_read(target, file)) == sha256:
                 continue
         except PretrainedError:
             pass  # not there yet
-        content = _fetch(f"{source.rstrip('/')}/{name}/{file}")
-        _check_hash(content, sha256, f"{source}/{name}/{file}")
-        try:
+        fetched[file] = _fetch(f"{source.rstrip('/')}/{name}/{file}")
+        _check_hash(fetched[file], sha256, f"{source}/{name}/{file}")
+    try:
+        for file, content in fetched.items():
             write_atomically(target / file, content)
-        except OSError as error:
-            raise PretrainedError(f"can't keep {file} in {target}: {error}") from error
+    except OSError as error:
+        raise PretrainedError(f"can't keep {name} in {target}: {error}") from error
     return target
+
+
+def _index_of(source: str) -> dict[str, dict[str, Any]]:
+    """The index of a URL, which is kept in the cache and taken from there where the server can't be reached."""
+    kept = _cache_folder(source)
+    try:
+        content = _fetch(f"{source.rstrip('/')}/{_INDEX}")
+    except PretrainedError:
+        if not (kept / _INDEX).is_file():
+            raise
+        return _check_index(_read(kept, _INDEX))
+    index = _check_index(content)
+    with contextlib.suppress(OSError):  # a cache that can't be written costs a later visit offline, nothing now
+        write_atomically(kept / _INDEX, content)
+    return index
 
 
 def load_agent(
@@ -207,9 +221,10 @@ def make_config(
 def write_index(folder: str | Path) -> dict[str, Any]:
     """Make the index of a folder of agents anew, from the agents that lie in it."""
     folder = Path(folder)
-    index = {}
+    index: dict[str, Any] = {}
     for path in sorted(folder.glob(f"*/{_CONFIG}")):
         config = _parse(path.read_bytes(), str(path))
+        check_name(path.parent.name)
         index[path.parent.name] = {
             "ruleset": config["ruleset"]["name"],
             "files": {file: _hash(_read(path.parent, file)) for file in (_CONFIG, _WEIGHTS)},
@@ -219,7 +234,7 @@ def write_index(folder: str | Path) -> dict[str, Any]:
 
 
 def _check_config(config: dict[str, Any], ruleset: str | Ruleset | None) -> tuple[Ruleset, Architecture]:
-    if config.get("format_version") != FORMAT_VERSION:
+    if config.get("format_version") != FORMAT_VERSION or config["format_version"] is True:
         raise ValueError(f"format version {config.get('format_version')!r}; this package reads {FORMAT_VERSION}")
     observation, rules, shape = config["observation"], config["ruleset"], config["architecture"]
     if (observation["form"], observation["layout_version"]) != ("flat", LAYOUT_VERSION):
@@ -234,9 +249,34 @@ def _check_config(config: dict[str, Any], ruleset: str | Ruleset | None) -> tupl
         raise ValueError(f"unknown architecture {shape['kind']!r}")
     if not isinstance(hidden, list) or not all(type(n) is int and 0 < n <= 2**16 for n in hidden) or len(hidden) > 32:
         raise ValueError(f"hidden layers {hidden!r:.80}; expected a list of widths")
-    if type(shape["layer_norm"]) is not bool or not isinstance(unit, (int, float)) or not 0 < unit < 1e6:
+    if type(shape["layer_norm"]) is not bool or type(unit) not in (int, float) or not 0 < unit < 1e6:
         raise ValueError("layer_norm must be true or false, and points_unit a positive number")
     return played, Architecture(tuple(hidden), shape["layer_norm"], float(unit))
+
+
+def _check_index(content: bytes) -> dict[str, dict[str, Any]]:
+    index = _parse(content, _INDEX)
+    for name, entry in index.items():
+        files = entry.get("files") if isinstance(entry, dict) else None
+        if not isinstance(files, dict) or set(files) != {_WEIGHTS, _CONFIG}:
+            raise PretrainedError(f"{_INDEX}: the entry of {name!r} does not name its files and their sha256")
+        check_name(name)
+    return index
+
+
+def check_name(name: str) -> None:
+    """Refuse what can't be the name of an agent, and of its folder, everywhere."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise PretrainedError(f"{name!r:.80} is no name for an agent; expected letters, digits, '.', '_' and '-'")
+
+
+def _check_listed(name: str, index: Mapping[str, Any], where: str) -> None:
+    if name not in index:
+        raise PretrainedError(f"there is no agent {name!r} in {where}; it has: {', '.join(index) or 'none'}")
+
+
+def _is_url(source: str | Path) -> bool:
+    return "://" in str(source)
 
 
 def _package_folder() -> Path:
@@ -245,9 +285,10 @@ def _package_folder() -> Path:
     return here / "models" if (here / "models").is_dir() else here.parent / "models"
 
 
-def _cache_folder() -> Path:
+def _cache_folder(source: str) -> Path:
+    """Where agents of a URL are kept; a folder for each, so that equal names don't meet."""
     cache = os.environ.get("YACHT_ENV_CACHE") or platformdirs.user_cache_dir("yacht-env", appauthor=False)
-    return Path(cache) / "models"
+    return Path(cache) / "models" / _hash(source.rstrip("/").encode())[:16]
 
 
 def _read(folder: Path, file: str) -> bytes:
@@ -267,15 +308,15 @@ def _fetch(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:
             content: bytes = answer.read(_MOST_BYTES + 1)
-            expected = answer.headers.get("Content-Length")
+            expected = int(answer.headers.get("Content-Length") or len(content))
     except urllib.error.HTTPError as error:
         raise PretrainedError(f"{url}: the server answered {error.code} {error.reason}") from error
-    except (OSError, ValueError, urllib.error.URLError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise PretrainedError(f"can't reach {url} ({reason}); is this machine online?") from error
     if len(content) > _MOST_BYTES:
         raise PretrainedError(f"{url} is larger than {_MOST_BYTES} bytes; no agent is")
-    if expected is not None and int(expected) != len(content):
+    if expected != len(content):
         raise PretrainedError(f"{url}: {len(content)} of {expected} bytes came; the connection broke off")
     return content
 

@@ -279,7 +279,7 @@ class Ruleset:
         four_of_a_kind_dice: Literal[4, 5] | None = None,
         five_of_a_kind_is_full_house: bool | None = None,
     ) -> Ruleset:
-        """The same game with some of the usual house rules; ``None`` leaves a rule as it is.
+        """The same game, named ``...-house``, with some of the usual house rules; ``None`` leaves a rule as it is.
 
         Args:
             straights: Points of the lower and of the higher straight, or ``"sum"`` for the sum of the dice.
@@ -306,7 +306,8 @@ class Ruleset:
             if not boxes:
                 raise ValueError(f"ruleset {self.name!r} has no box that the house rule {rule} is about")
         changed = {box.name: box for boxes in changes.values() for box in boxes}
-        return dataclasses.replace(self, boxes=tuple(changed.get(box.name, box) for box in self.boxes))
+        card = tuple(changed.get(box.name, box) for box in self.boxes)
+        return self if card == self.boxes else dataclasses.replace(self, name=f"{self.name}-house", boxes=card)
 
     def _with_straights(self, straights: tuple[int, int] | Literal["sum"]) -> list[Box]:
         boxes = [box for box in self.boxes if isinstance(box.pattern, Run)]

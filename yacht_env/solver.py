@@ -43,10 +43,13 @@ from yacht_env.game import Game, State, get_game
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 
-__all__ = ["Solution", "TurnModel", "TurnTables", "backward_induction", "solve"]
+__all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "backward_induction", "solve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+TIE = 1e-9
+"""Points; values that differ by less are equal, since sums of rounded numbers differ by about 1e-13."""
 
 _BLOCK = 128  # lanes solved together: 462 x 128 float64 stay in a second-level cache
 _CACHE_FORMAT = 1
@@ -57,18 +60,13 @@ class TurnTables(NamedTuple):
     """Values of one turn on each of ``L`` cards: points from here to the end of the game."""
 
     fill: FloatArray  # (R, L): F0, the best box for each roll
-    keep_one: FloatArray  # (K, L): E1, each keep with the last roll to come
-    keep_two: FloatArray  # (K, L): E2, each keep with two rolls to come
+    keeps: tuple[FloatArray, ...]  # E1, E2, ..., each (K, L): every keep with 1, 2, ... rolls to come
 
     def roll_values(self, game: Game, rolls_left: int) -> FloatArray:
-        """F0, F1 or F2: value of each roll with that many rolls left, shape ``(R, L)``."""
-        if rolls_left == 0:
-            return self.fill
-        return self.keep_two[game.dice.first_roll_keep :] if rolls_left == 1 else self.first_roll(game)
-
-    def first_roll(self, game: Game) -> FloatArray:
-        """F2: value of each first roll, shape ``(R, L)``."""
-        return _best_rolls(game, self.keep_two, self.fill)
+        """F0, F1, ...: value of each roll with that many rolls left, shape ``(R, L)``."""
+        if rolls_left < len(self.keeps):
+            return self.keeps[rolls_left][game.dice.first_roll_keep :]  # a keep of all the dice is a roll
+        return _best_rolls(game, self.keeps[-1], self.fill)
 
 
 class TurnModel:
@@ -114,15 +112,16 @@ class TurnModel:
 
     def tables(self, open_boxes: IntArray, lane: IntArray) -> TurnTables:
         """The turn tables of these cards; both arguments have shape ``(L,)``."""
-        dice = self.game.dice
         fill = self.fill_values(open_boxes, lane)
-        keep_one = mean_over_rolls(dice, fill)
-        keep_two = mean_over_rolls(dice, _best_rolls(self.game, keep_one, fill))
-        return TurnTables(fill, keep_one, keep_two)
+        keeps = [mean_over_rolls(self.game.dice, fill)]
+        for _ in range(self.game.rolls_per_turn - 2):
+            keeps.append(mean_over_rolls(self.game.dice, _best_rolls(self.game, keeps[-1], fill)))
+        return TurnTables(fill, tuple(keeps))
 
     def turn_values(self, open_boxes: IntArray, lane: IntArray) -> FloatArray:
         """V of these cards, shape ``(L,)``."""
-        return self.game.dice.probability @ self.tables(open_boxes, lane).first_roll(self.game)
+        first_rolls = self.tables(open_boxes, lane).roll_values(self.game, self.game.rolls_per_turn - 1)
+        return self.game.dice.probability @ first_rolls
 
     def action_values(self, state: State) -> FloatArray:
         """Q of every action: points from here if it is taken and play goes on optimally for :attr:`values`.
@@ -153,9 +152,8 @@ class TurnModel:
         game = self.game
         is_box = action >= game.n_holds
         value = np.empty(len(action))
-        keep_values = tables.keep_one if rolls_left == 1 else tables.keep_two
         holds = np.flatnonzero(~is_box)
-        value[holds] = keep_values[game.keep[state.roll[holds], action[holds]], column[holds]]
+        value[holds] = tables.keeps[rolls_left - 1][game.keep[state.roll[holds], action[holds]], column[holds]]
         boxes = np.flatnonzero(is_box)
         lane, roll, action = state.lane[boxes], state.roll[boxes], action[boxes]
         after = state.open_boxes[boxes] & ~(1 << (action - game.n_holds))
@@ -166,7 +164,7 @@ class TurnModel:
         """:meth:`action_values` of states whose cards are columns of ``tables``; ``column`` has shape ``(N,)``."""
         game, roll = self.game, state.roll
         out = np.full((len(roll), game.n_actions), -np.inf)
-        for rolls_left, keep_values in ((1, tables.keep_one), (2, tables.keep_two)):
+        for rolls_left, keep_values in enumerate(tables.keeps, 1):
             rows = np.flatnonzero(state.rolls_left == rolls_left)
             keeps = game.dice.hold_keep[roll[rows], :-1]  # all masks but the one that holds everything
             out[rows, : game.n_holds - 1] = keep_values[keeps, column[rows, None]]
@@ -308,8 +306,12 @@ class Solution:
         upper_total: npt.ArrayLike = 0,
         yacht_box: npt.ArrayLike = False,
     ) -> int | IntArray:
-        """The best action, or an array ``(...)`` of them for a batch; of equal ones the lowest. Arguments as above."""
-        best = self.action_values(dice, rolls_left, open_boxes, upper_total, yacht_box).argmax(axis=-1)
+        """The best action, or an array ``(...)`` of them for a batch; of equal ones the lowest. Arguments as above.
+
+        Actions whose values differ by less than :data:`TIE` points are equal.
+        """
+        values = self.action_values(dice, rolls_left, open_boxes, upper_total, yacht_box)
+        best = (values >= values.max(axis=-1, keepdims=True) - TIE).argmax(axis=-1)
         return int(best) if np.ndim(best) == 0 else best
 
     def state_action_values(self, state: State) -> FloatArray:

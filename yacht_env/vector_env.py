@@ -40,7 +40,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         observation: ``"flat"`` or ``"dict"``.
         render_mode: ``"ansi"``, ``"rgb_array"`` or ``None``; :meth:`render` gives a tuple of pictures.
         invalid_action_penalty: What an invalid action costs, in points; 0 or more.
-        max_episode_steps: Steps after which a game is truncated.
+        max_episode_steps: Steps after which a game is truncated; -1 for never.
         autoreset_mode: An :class:`~gymnasium.vector.AutoresetMode`, or its value.
 
     Raises:
@@ -59,8 +59,8 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs must be 1 or more, got {num_envs}")
-        if max_episode_steps < 1:
-            raise ValueError(f"max_episode_steps must be 1 or more, got {max_episode_steps}")
+        if max_episode_steps < 1 and max_episode_steps != -1:
+            raise ValueError(f"max_episode_steps must be 1 or more, or -1 for no limit, got {max_episode_steps}")
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             "render_modes": ["ansi", "rgb_array"],
@@ -97,7 +97,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return self._state
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Start games: all of them, or those in the bool array ``options["reset_mask"]``.
+        """Start games: all of them, or those in the bool array ``options["reset_mask"]``; a seed is one for all.
 
         The other options are those of the single environment, for every game that starts; dice that are not given are
         rolled, for each game its own.
@@ -105,10 +105,11 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         Raises:
             TypeError: where ``seed`` is neither a whole number nor ``None``, or the mask is no bool array.
             ValueError: where an option makes no state, or the mask has another shape or starts no game.
+            gymnasium.error.ResetNeeded: where the first reset does not start every game.
         """
         if seed is not None and not isinstance(seed, (int, np.integer)):
             raise TypeError(f"seed must be one whole number for the whole batch, got {seed!r}")
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else int(seed))
         options = dict(options or {})
         starts = self._reset_mask(options.pop("reset_mask", None))
         self._start(starts, self.np_random.random(self.num_envs), options)
@@ -134,7 +135,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         rewards = np.where(legal, points, -self.invalid_action_penalty).astype(np.float64)
         self._steps += 1
         terminated = self._state.open_boxes == 0
-        truncated = self._steps >= self.max_episode_steps
+        truncated = (self._steps >= self.max_episode_steps) & (self.max_episode_steps > 0)
         invalid = ~legal
         if restarting.any():
             self._start(restarting, uniform, {})
@@ -156,6 +157,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def get_state(self) -> dict[str, Any]:
         """All that decides how the games go on, for :meth:`set_state`; arrays and plain values only."""
         return {
+            "rules": self.game.ruleset.fingerprint,
             "packed": self.game.pack(self.state),
             "steps": self._steps.copy(),
             "done": self._done.copy(),
@@ -163,14 +165,17 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from where :meth:`get_state` was called, with the same number of games; pictures lose their history.
+        """Go on from where :meth:`get_state` was called; pictures lose the points scored before.
 
         Raises:
-            ValueError: for another number of games.
+            ValueError: where the state is one of other rules, or of another number of games.
         """
+        if state["rules"] != self.game.ruleset.fingerprint:
+            raise ValueError(f"the state is one of other rules than {self.game.ruleset.name!r}")
         if len(state["packed"]) != self.num_envs:
             raise ValueError(f"the state is one of {len(state['packed'])} games; expected {self.num_envs}")
-        self._state = self.game.unpack(state["packed"])
+        everywhere = np.ones(self.num_envs, dtype=bool)
+        self._begin(everywhere, self.game.unpack(state["packed"]))
         self._steps, self._done = state["steps"].copy(), state["done"].copy()
         self.np_random.bit_generator.state = state["dice"]
 
@@ -190,6 +195,10 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             fresh = State(*(np.array(field, dtype=np.int64) for field in zip(*games, strict=True)))
         else:
             fresh = self.game.start(uniform)
+        self._begin(starts, fresh)
+
+    def _begin(self, starts: BoolArray, fresh: State) -> None:
+        """Put these states in the place of those games."""
         if self._state is None or starts.all():
             self._state = fresh
         else:

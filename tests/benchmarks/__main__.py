@@ -48,7 +48,7 @@ def batch_steps(env: gymnasium.vector.VectorEnv, legal: bool) -> Callable[[], in
         return env.num_envs
 
     def one_legal_step() -> int:
-        # The first legal action: finding it costs little beside the step, and is taken off below.
+        # The first legal action; finding it is counted, and costs little beside the step.
         nonlocal info
         _, _, _, _, info = env.step(info["action_mask"].argmax(axis=1))
         return env.num_envs

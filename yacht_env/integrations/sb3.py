@@ -88,9 +88,13 @@ class YachtVecEnv(VecEnv):
         return [seed] * self.num_envs
 
     def reset(self) -> VecEnvObs:
-        """Start all games; shape ``(num_envs, ...)``."""
-        observations, info = self.venv.reset(seed=self._first_seed)
+        """Start all games, with the options of ``set_options`` if there are any; shape ``(num_envs, ...)``."""
+        options = self._options[0]
+        if any(other != options for other in self._options):
+            raise ValueError("the games of a batch share their reset options; pass one dictionary")
+        observations, info = self.venv.reset(seed=self._first_seed, options=options or None)
         self._first_seed = None
+        self._reset_options()
         self._masks = info["action_mask"].astype(bool)
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, dtype=np.int64)
@@ -243,6 +247,10 @@ class ExactEvalCallback(BaseCallback):
         if self.on_result is not None:
             self.on_result(result, is_best)
         return result
+
+    def _on_training_start(self) -> None:
+        if self.num_timesteps == 0:
+            self.next_at = self.every  # the model starts anew
 
     def _on_rollout_start(self) -> None:
         if self.num_timesteps >= self.next_at:

@@ -144,7 +144,7 @@ Settings of the run:
 
 def main(args: list[str] | None = None) -> None:
     """Publish from the command line."""
-    asked = tyro.cli(ExportArgs, args=args)
+    asked = tyro.cli(ExportArgs, args=args, prog="python -m agents.export")
     try:
         result = export(asked)
     except PretrainedError as error:

@@ -62,7 +62,7 @@ PRESETS = {
 
 def main(args: list[str] | None = None) -> None:
     """Train from the command line."""
-    settings = parse_settings(PRESETS, args)
+    settings = parse_settings(PRESETS, args, "python -m train.dqn")
     run = Run(settings, "dqn")
     # Updating the target after every step of all games is what is wanted here.
     warnings.filterwarnings("ignore", message="The number of environments used is greater than the target")

@@ -16,7 +16,9 @@ __all__ = ["main"]
 
 def main(args: Sequence[str] | None = None) -> None:
     """Print one table; without agents, that of the policies that need no training."""
-    asked = tyro.cli(EvaluateArgs, args=args, default=EvaluateArgs(policies=()), description=__doc__)
+    asked = tyro.cli(
+        EvaluateArgs, args=args, default=EvaluateArgs(policies=()), description=__doc__, prog="python -m train.evaluate"
+    )
     policies = dict.fromkeys(("random", "greedy", *asked.policies))
     try:
         run_evaluate(dataclasses.replace(asked, policies=tuple(policies)))

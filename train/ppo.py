@@ -58,7 +58,7 @@ PRESETS = {
 
 def main(args: list[str] | None = None) -> None:
     """Train from the command line."""
-    settings = parse_settings(PRESETS, args)
+    settings = parse_settings(PRESETS, args, "python -m train.ppo")
     run = Run(settings, "ppo")
     try:
         report(run, train(run, lambda env: make_model(settings, env), load_model, lambda m: m.policy.mlp_extractor.actor))

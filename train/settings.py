@@ -117,10 +117,11 @@ class LinearSchedule:
         return self.start + done * (self.end - self.start)
 
 
-def parse_settings(presets: Mapping[str, Settings], args: Sequence[str] | None = None) -> Settings:
+def parse_settings(presets: Mapping[str, Settings], args: Sequence[str] | None = None, prog: str | None = None) -> Settings:
     """Settings from the command line: those of ``--preset``, with whatever else is given changed.
 
-    With ``--resume`` they are the ones that the run was started with; other flags are refused.
+    With ``--resume`` they are the ones that the run was started with; other flags are refused. ``prog`` is what the help
+    calls the program.
     """
     argv = list(sys.argv[1:] if args is None else args)
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -134,7 +135,7 @@ def parse_settings(presets: Mapping[str, Settings], args: Sequence[str] | None =
         return dataclasses.replace(read_settings(kind, known.resume), resume=known.resume)
     default = presets.get(known.preset, next(iter(presets.values())))
     try:
-        return tyro.cli(type(default), default=default, args=argv)
+        return tyro.cli(type(default), default=default, args=argv, prog=prog)
     except ValueError as error:
         sys.exit(str(error))
 

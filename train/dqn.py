@@ -56,7 +56,14 @@ PRESETS = {
         preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), learning_starts=5_000, eval_every=40_000
     ),
     "demo": DQNSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
-    "full": DQNSettings(preset="full", total_steps=60_000_000, hidden=(256, 256), batch_size=2048, eval_every=2_000_000),
+    "full": DQNSettings(
+        preset="full",
+        total_steps=60_000_000,
+        hidden=(192, 192),
+        buffer_size=4_000_000,
+        eval_every=2_000_000,
+        checkpoint_every=4_000_000,
+    ),
 }
 
 

@@ -52,7 +52,14 @@ PRESETS = {
     "quick": PPOSettings(preset="quick", total_steps=4_000_000),
     "smoke": PPOSettings(preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), critic=(32,), eval_every=40_000),
     "demo": PPOSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
-    "full": PPOSettings(preset="full", total_steps=100_000_000, hidden=(256, 256), critic=(256, 256), eval_every=2_000_000),
+    "full": PPOSettings(
+        preset="full",
+        total_steps=60_000_000,
+        hidden=(192, 192),
+        critic=(192, 192),
+        eval_every=2_000_000,
+        checkpoint_every=4_000_000,
+    ),
 }
 
 

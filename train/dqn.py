@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.dqn import AfterstateDQNPolicy, MaskedDQN
 from agents.networks import AfterstateNetwork
-from train.loop import Interrupted, train
-from train.run import Run, report
-from train.settings import LinearSchedule, TrainSettings, parse_settings
+from train.command import run_command
+from train.settings import LinearSchedule, TrainSettings
 from yacht_env.integrations.sb3 import YachtVecEnv
 
 __all__ = ["PRESETS", "DQNSettings", "main"]
@@ -69,16 +64,9 @@ PRESETS = {
 
 def main(args: list[str] | None = None) -> None:
     """Train from the command line."""
-    settings = parse_settings(PRESETS, args, "python -m train.dqn")
-    run = Run(settings, "dqn")
     # Updating the target after every step of all games is what is wanted here.
     warnings.filterwarnings("ignore", message="The number of environments used is greater than the target")
-    try:
-        result = train(run, lambda env: make_model(settings, env), load_model, _network, log_interval=_GAMES_A_LOG)
-        report(run, result)
-    except Interrupted:
-        print(f"saved; go on with: python -m train.dqn --resume {run.folder}")
-        sys.exit(130)
+    run_command("dqn", PRESETS, MaskedDQN, make_model, network, args, log_interval=_GAMES_A_LOG)
 
 
 def make_model(settings: DQNSettings, env: YachtVecEnv) -> MaskedDQN:
@@ -105,13 +93,9 @@ def make_model(settings: DQNSettings, env: YachtVecEnv) -> MaskedDQN:
     )
 
 
-def _network(model: Any) -> AfterstateNetwork:
+def network(model: Any) -> AfterstateNetwork:
+    """The network that chooses the actions."""
     return model.q_net.q_net
-
-
-def load_model(path: Path, env: YachtVecEnv, device: str) -> BaseAlgorithm:
-    """The model of a checkpoint."""
-    return MaskedDQN.load(path, env=env, device=device, force_reset=False)
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ from yacht_env.network import NetworkPolicy
 from yacht_env.pretrained import make_config, save_agent
 from yacht_env.solver import solve
 
-__all__ = ["Interrupted", "train"]
+__all__ = ["Interrupted", "NetworkOf", "train"]
 
 MakeModel = Callable[[YachtVecEnv], BaseAlgorithm]
-LoadModel = Callable[[Path, YachtVecEnv, str], BaseAlgorithm]
+LoadModel = Callable[[Path, YachtVecEnv], BaseAlgorithm]
 NetworkOf = Callable[[BaseAlgorithm], AfterstateNetwork]
 
 _SECONDS_BETWEEN_BARS = 0.5
@@ -53,7 +53,7 @@ def train(
     Args:
         run: The run.
         make_model: Makes a new model over the games.
-        load_model: Loads a model that was saved into a file, to a device.
+        load_model: Loads a model that was saved into a file.
         net: The network of a model, which is what is measured and published.
         log_interval: What stable-baselines3 counts between logs: rollouts for PPO, finished games for DQN.
 
@@ -71,7 +71,7 @@ def train(
     keeper = _Keeper(run, net)
     checkpoint = run.checkpoint() if run.resuming else None
     if checkpoint is not None:
-        model = load_model(checkpoint / "model.zip", env, settings.device)
+        model = load_model(checkpoint / "model.zip", env)
         keeper.restore(model, env, checkpoint)
     else:
         model = make_model(env)

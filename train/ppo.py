@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from stable_baselines3.common.base_class import BaseAlgorithm
-
+from agents.networks import AfterstateNetwork
 from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
-from train.loop import Interrupted, train
-from train.run import Run, report
-from train.settings import LinearSchedule, TrainSettings, parse_settings
+from train.command import run_command
+from train.settings import LinearSchedule, TrainSettings
 from yacht_env.integrations.sb3 import YachtVecEnv
 
 __all__ = ["PRESETS", "PPOSettings", "main"]
@@ -65,13 +62,7 @@ PRESETS = {
 
 def main(args: list[str] | None = None) -> None:
     """Train from the command line."""
-    settings = parse_settings(PRESETS, args, "python -m train.ppo")
-    run = Run(settings, "ppo")
-    try:
-        report(run, train(run, lambda env: make_model(settings, env), load_model, lambda m: m.policy.mlp_extractor.actor))
-    except Interrupted:
-        print(f"saved; go on with: python -m train.ppo --resume {run.folder}")
-        sys.exit(130)
+    run_command("ppo", PRESETS, EntropyScheduledPPO, make_model, network, args)
 
 
 def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
@@ -93,9 +84,9 @@ def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
     )
 
 
-def load_model(path: Path, env: YachtVecEnv, device: str) -> BaseAlgorithm:
-    """The model of a checkpoint."""
-    return EntropyScheduledPPO.load(path, env=env, device=device, force_reset=False)
+def network(model: Any) -> AfterstateNetwork:
+    """The network that chooses the actions."""
+    return model.policy.mlp_extractor.actor
 
 
 if __name__ == "__main__":

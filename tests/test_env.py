@@ -48,7 +48,7 @@ def test_the_id_works_with_no_other_import():
 
 
 def test_a_ruleset_may_be_given_as_data():
-    rules = yacht_env.get_ruleset("yacht").with_house_rules(straights="sum")
+    rules = yacht_env.get_ruleset("yacht").with_house_rules(straights=(7, 11))
     assert make(rules).unwrapped.game.ruleset is rules
 
 

@@ -264,10 +264,9 @@ class _ForwardPass:
 
     def run(self, name: str, progress: Progress) -> Evaluation:
         reachable = np.isfinite(self.solution.values)
-        n_open = np.array([bin(card).count("1") for card in range(2**self.game.n_boxes)])
         done, total = 0, int(reachable[1:].sum())
         for layer in range(self.game.n_boxes, 0, -1):
-            in_layer = reachable & (n_open == layer)[:, None]
+            in_layer = reachable & (self.game.n_open == layer)[:, None]
             wanted = in_layer if self.all_states else in_layer & (self.moments[0] > 0)
             open_boxes, lane = np.nonzero(wanted)
             done += int(in_layer.sum()) - len(lane)

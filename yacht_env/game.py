@@ -77,6 +77,8 @@ class Game:
             what its points change in the lane. Actions with one number lead on alike, whatever the dice were, so the
             value of an action is its points plus a function of the card, the rolls left and this number.
         n_afterstates: How many such numbers there are (222 for the default game).
+        box_rows: Whether each box is open, 1 or 0, by open boxes (bits), shape ``(2 ** B, B)``, int8.
+        n_open: How many boxes are open, by open boxes (bits), shape ``(2 ** B,)``.
         roll_kind: The face of five of a kind where a joker depends on it, else 0, shape ``(R,)``.
         legal_boxes_table: Boxes that may be filled, as bits, by open boxes (bits) and kind of roll.
     """
@@ -108,7 +110,8 @@ class Game:
         can_roll = np.arange(self.rolls_per_turn) > 0
         self._hold_rows = (canonical & can_roll[:, None, None]).astype(np.int8)  # (rolls_per_turn, R, H)
         bits = np.arange(2**self.n_boxes)[:, None] >> np.arange(self.n_boxes) & 1
-        self._box_rows = bits.astype(np.int8)  # (2 ** B, B)
+        self.box_rows = bits.astype(np.int8)
+        self.n_open = bits.sum(axis=1)
         self._hold_bits = np.where(can_roll, 2 ** (self.n_holds - 1) - 1, 0)  # all masks but the one that holds all
         box_bits = 1 << np.arange(self.n_boxes)
         self._clear_bit = ~np.concatenate([np.zeros(self.n_holds, dtype=np.int64), box_bits])
@@ -205,7 +208,7 @@ class Game:
         """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
         mask = np.empty((*np.shape(state.roll), self.n_actions), dtype=np.int8)
         mask[..., : self.n_holds] = self._hold_rows[state.rolls_left, state.roll]
-        mask[..., self.n_holds :] = self._box_rows[self.legal_boxes(state)]
+        mask[..., self.n_holds :] = self.box_rows[self.legal_boxes(state)]
         return mask
 
     def is_legal(self, state: State, actions: IntArray) -> npt.NDArray[np.bool_]:
@@ -394,9 +397,8 @@ class Game:
             moves[b, np.arange(self.n_lanes)[:, None], target] = 1
         reachable = np.zeros((2**self.n_boxes, self.n_lanes), dtype=bool)
         reachable[self.all_open, 0] = True
-        n_open = self._box_rows.sum(axis=1)
         for layer in range(self.n_boxes, 0, -1):
-            cards = np.flatnonzero(n_open == layer)
+            cards = np.flatnonzero(self.n_open == layer)
             for b in range(self.n_boxes):
                 having = cards[cards >> b & 1 == 1]
                 reachable[having ^ 1 << b] |= reachable[having].astype(np.float32) @ moves[b] > 0

@@ -136,12 +136,11 @@ class Observation:
         one_hot = np.eye(dice.n_faces, dtype=np.float32)[dice.faces - 1].reshape(dice.n_rolls, -1)
         self._roll_rows = np.hstack([one_hot, dice.counts / np.float32(dice.n_dice)]).astype(np.float32)
         self._rolls_left_rows = np.eye(game.rolls_per_turn, dtype=np.float32)
-        bits = np.arange(2**game.n_boxes)[:, None] >> np.arange(game.n_boxes) & 1
-        self._box_rows = bits.astype(np.float32)
+        self._box_rows = game.box_rows.astype(np.float32)
         self._points = (game.reward[:, :, game.n_holds :] / np.float32(self.points_scale)).astype(np.float32)
         if game.ruleset.upper_bonus:
             faces = np.array([b.pattern.face if isinstance(b.pattern, Number) else 0 for b in game.ruleset.boxes])
-            self._pace = (1 - bits) @ (faces / faces.sum())  # share of the threshold that is due by now
+            self._pace = (1 - game.box_rows) @ (faces / faces.sum())  # share of the threshold that is due by now
 
     def _encode_flat(self, state: State | SingleState) -> npt.NDArray[np.float32]:
         game, layout = self.game, self.layout
@@ -194,11 +193,10 @@ class Observation:
 
     def _encode_dict(self, state: State) -> dict[str, npt.NDArray[Any]]:
         game = self.game
-        bits = state.open_boxes[..., None] >> np.arange(game.n_boxes) & 1
         parts: dict[str, npt.NDArray[Any]] = {
             "dice": game.dice.faces[state.roll],
             "rolls_left": np.array(state.rolls_left),
-            "open_boxes": bits.astype(np.int8),
+            "open_boxes": game.box_rows[state.open_boxes],
         }
         if game.ruleset.upper_bonus:
             parts["upper_total"] = game.upper_total(state.lane)
@@ -211,7 +209,8 @@ class Observation:
         dice = np.asarray(observations["dice"])
         if dice.ndim != 2:
             raise ValueError(f"observations['dice'] has shape {dice.shape}; expected (N, {game.dice.n_dice})")
-        if missing := self._dict_space().keys() - set(observations):
+        assert isinstance(self.space, spaces.Dict)
+        if missing := self.space.spaces.keys() - set(observations):
             raise ValueError(f"observations lack {sorted(missing)[0]!r}, which this ruleset needs")
         bits = game.box_bits(np.asarray(observations["open_boxes"]))
         lane = game.lane(bits, observations.get("upper_total", 0), observations.get("yacht_box", False))

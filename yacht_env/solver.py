@@ -198,7 +198,6 @@ def backward_induction(game: Game, progress: Progress | None = None) -> FloatArr
     reachable = game.reachable_lanes
     values = np.where(reachable, 0.0, np.nan)
     model = TurnModel(game, values)
-    n_open = np.array([bin(card).count("1") for card in range(2**game.n_boxes)])
     solved, total = 0, int(reachable[1:].sum())
 
     def solve_block(cards: tuple[IntArray, IntArray]) -> int:
@@ -207,7 +206,7 @@ def backward_induction(game: Game, progress: Progress | None = None) -> FloatArr
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         for layer in range(1, game.n_boxes + 1):
-            open_boxes, lane = np.nonzero(reachable & (n_open == layer)[:, None])
+            open_boxes, lane = np.nonzero(reachable & (game.n_open == layer)[:, None])
             blocks = [(open_boxes[i : i + _BLOCK], lane[i : i + _BLOCK]) for i in range(0, len(lane), _BLOCK)]
             for n in pool.map(solve_block, blocks):
                 solved += n

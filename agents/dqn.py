@@ -4,8 +4,10 @@ stable-baselines3's DQN knows no masks. :class:`MaskedDQN` brings them into the 
 its own for every game), the greedy choice and the target; the rest of the loop is stable-baselines3's. The masks are
 read off the observations, so ``predict(observations)`` never plays an illegal move, with or without masks at hand.
 
-The target is that of double Q-learning (van Hasselt, Guez and Silver, 2016): the online network picks the next action
-among the legal ones, the target network values it. Rewards are undiscounted, since a game always ends.
+By default the targets are expected ones (:mod:`agents.backup`): the mean over the dice of the best value of what
+follows, for the box that was filled, or for all ways to keep the dice that were on the table. With ``expected_updates``
+off, the agent learns from nothing but the transitions it saw, by double Q-learning (van Hasselt, Guez and Silver, 2016):
+the online network picks the next action among the legal ones, the target network values it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from stable_baselines3 import DQN
 from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
 from torch.nn import functional
 
+from agents.backup import DiceBackup
 from agents.networks import AfterstateNetwork
-from agents.replay import StateReplayBuffer
+from agents.replay import MaskedReplaySamples, StateReplayBuffer
 from yacht_env.observation import get_observation
 from yacht_env.rules import Ruleset
 
@@ -67,14 +70,26 @@ class MaskedDQN(DQN):
         policy: As for the base class.
         env: As for the base class, with flat observations.
         ruleset: A name or a :class:`~yacht_env.Ruleset`: the game that the observations are about.
+        expected_updates: Whether targets are means over the dice, for which the policy has to be
+            :class:`AfterstateDQNPolicy`; else they are single samples, as usual.
         kwargs: As for the base class.
     """
 
-    def __init__(self, policy: Any, env: Any, ruleset: str | Ruleset = "yacht", **kwargs: Any) -> None:
+    def __init__(
+        self, policy: Any, env: Any, ruleset: str | Ruleset = "yacht", expected_updates: bool = True, **kwargs: Any
+    ) -> None:
         self.ruleset = ruleset
+        self.expected_updates = expected_updates
         kwargs.setdefault("replay_buffer_class", StateReplayBuffer)
         kwargs.setdefault("replay_buffer_kwargs", {"ruleset": ruleset})
         super().__init__(policy, env, **kwargs)
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        self.backup = DiceBackup(get_observation(self.ruleset).game, self.q_net.q_net.points_unit).to(self.device)
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "backup"]
 
     def legal_actions(self, observations: np.ndarray) -> np.ndarray:
         """Canonical legal actions, read off flat observations ``(N, size)``; bool, shape ``(N, n_actions)``."""
@@ -119,13 +134,7 @@ class MaskedDQN(DQN):
         losses = []
         for _ in range(gradient_steps):
             data = self.replay_buffer.sample(batch_size)  # type: ignore[union-attr]
-            with torch.no_grad():
-                illegal = ~data.next_action_masks
-                best = self.q_net(data.next_observations).masked_fill(illegal, _ILLEGAL).argmax(dim=1, keepdim=True)
-                next_values = self.q_net_target(data.next_observations).gather(1, best)
-                target = data.rewards + (1 - data.dones) * self.gamma * next_values
-            values = self.q_net(data.observations).gather(1, data.actions)
-            loss = functional.mse_loss(values, target)  # Huber would pull values toward the median, away from rare Yachts
+            loss = self._expected_loss(data) if self.expected_updates else self._sampled_loss(data)
             losses.append(loss.detach())
             self.policy.optimizer.zero_grad()
             loss.backward()
@@ -134,6 +143,37 @@ class MaskedDQN(DQN):
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/loss", torch.stack(losses).mean().item())
+
+    def _sampled_loss(self, data: MaskedReplaySamples) -> torch.Tensor:
+        """Squared error against what followed."""
+        with torch.no_grad():
+            illegal = ~data.next_action_masks
+            best = self.q_net(data.next_observations).masked_fill(illegal, _ILLEGAL).argmax(dim=1, keepdim=True)
+            next_values = self.q_net_target(data.next_observations).gather(1, best)
+            target = data.rewards + (1 - data.dones) * self.gamma * next_values
+        values = self.q_net(data.observations).gather(1, data.actions)
+        return functional.mse_loss(values, target)  # Huber would pull values toward the median, away from rare Yachts
+
+    def _expected_loss(self, data: MaskedReplaySamples) -> torch.Tensor:
+        """Squared error against the mean over the dice.
+
+        A box that was filled counts once; where dice were held, the squares are averaged over all ways to hold them, since
+        one pass gives the targets of all.
+        """
+        network, target_network = self.q_net.q_net, self.q_net_target.q_net
+        with torch.no_grad():
+            expected = self.backup(target_network.afterstate_values(data.next_observations), data.next_states)
+        game = self.backup.game
+        values = network.afterstate_values(data.observations)
+        after = network.afterstate[data.rolls]  # (N, A)
+        is_box = data.actions[:, 0] >= game.n_holds
+        rows = is_box.nonzero()[:, 0]
+        box = after[rows].gather(1, data.actions[rows])
+        box_error = values[rows].gather(1, box)[:, 0] - expected[rows, 0]
+        rows = (~is_box).nonzero()[:, 0]
+        keeps = after[rows, : game.n_holds - 1]
+        hold_error = values[rows].gather(1, keeps) - expected[rows].gather(1, keeps)
+        return (box_error.square().sum() + hold_error.square().mean(dim=1).sum()) / len(values)
 
 
 def _random_legal(masks: np.ndarray) -> np.ndarray:

@@ -1,8 +1,20 @@
 """PPO for Yacht, on sb3-contrib's MaskablePPO.
 
-Two things are added to it: the actor is an :class:`~agents.networks.AfterstateNetwork`, and the entropy coefficient
-follows a schedule. Most of the noise of a game is the dice and not the decisions, so a policy that settles early stays
-where it settled: a large entropy bonus that falls to 0 keeps all actions in play until their differences are known.
+Two things are added to it.
+
+**The luck of the dice is taken out of the advantages.** Most of what a game's return differs by from the value that was
+expected is dice. With ``V`` the critic, and ``k`` the dice that an action keeps, the reward of each step is lessened by::
+
+    luck = V(next state) - E[V(next state) | k]
+
+whose mean is zero given the state and the action, whatever the critic, so the advantages stay unbiased and lose most of
+their noise (a control variate; in poker the same idea is known as AIVAT, Burch, Schmid, Moravcik and Bowling, 2018). The
+expectation takes the odds of fair dice and the critic's values of all rolls, which
+:class:`~agents.networks.RollValueNetwork` gives in the pass that values the roll that fell.
+
+**The actor** is an :class:`~agents.networks.AfterstateNetwork`, and the entropy coefficient follows a schedule: a policy
+that settles early stays where it settled, so a large bonus that falls to 0 keeps all actions in play until their
+differences are known.
 """
 
 from __future__ import annotations
@@ -10,28 +22,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from agents.networks import AfterstateNetwork, mlp
+from agents.backup import roll_probabilities
+from agents.networks import AfterstateNetwork, RollValueNetwork
+from yacht_env.observation import get_observation
 
-__all__ = ["AfterstateActorCriticPolicy", "EntropyScheduledPPO"]
+__all__ = ["AfterstateActorCriticPolicy", "YachtPPO"]
 
 
 _FIRST_GAIN = 4.0  # logits of 1 for 5 points: greedy enough to begin with, and learned from there
+_CHUNK = 8192  # states whose luck is taken at a time, 252 values each
 
 
 class _ActorAndCritic(nn.Module):
-    """In the place of stable-baselines3's MLP extractor: the logits themselves, and the critic's last layer."""
+    """In the place of stable-baselines3's MLP extractor: the logits themselves, and the values."""
 
-    def __init__(self, size: int, n_actions: int, critic: list[int], network_kwargs: dict[str, Any]) -> None:
+    def __init__(self, n_actions: int, critic: list[int], network_kwargs: dict[str, Any]) -> None:
         super().__init__()
         self.actor = AfterstateNetwork(**network_kwargs, gain=_FIRST_GAIN)
-        self.critic = nn.Sequential(*mlp([size, *critic]), nn.ReLU())
+        self.critic = RollValueNetwork(network_kwargs["ruleset"], critic)
         self.latent_dim_pi = n_actions
-        self.latent_dim_vf = critic[-1]
+        self.latent_dim_vf = 1
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return self.actor(features), self.critic(features)
@@ -44,7 +63,7 @@ class _ActorAndCritic(nn.Module):
 
 
 class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's policy with an afterstate network as actor, and a critic of its own.
+    """sb3-contrib's policy with an afterstate network as actor, and a critic that values all rolls at once.
 
     Args:
         network_kwargs: Arguments of the actor's network.
@@ -60,14 +79,14 @@ class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         n_actions = int(self.action_space.n)  # type: ignore[attr-defined]
-        self.mlp_extractor = _ActorAndCritic(self.features_dim, n_actions, self.critic_sizes, self.network_kwargs)  # type: ignore[assignment]
+        self.mlp_extractor = _ActorAndCritic(n_actions, self.critic_sizes, self.network_kwargs)  # type: ignore[assignment]
         self.action_net = nn.Identity()
-        self.value_net = nn.Linear(self.critic_sizes[-1], 1)
+        self.value_net = nn.Identity()
         with torch.no_grad():  # to begin with, only the points of the boxes tell actions apart
-            head = self.mlp_extractor.actor.head  # type: ignore[union-attr]
-            for layer in (head.own, *([head.shared[-1]] if head.shared else [])):
-                layer.weight.mul_(0.01)
-                layer.bias.zero_()
+            for head in (self.mlp_extractor.actor.head, self.mlp_extractor.critic.head):  # type: ignore[union-attr]
+                for layer in (head.own, *([head.shared[-1]] if head.shared else [])):
+                    layer.weight.mul_(0.01)
+                    layer.bias.zero_()
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
@@ -75,18 +94,64 @@ class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
         return super()._get_constructor_parameters() | own
 
 
-class EntropyScheduledPPO(MaskablePPO):
-    """MaskablePPO whose ``ent_coef`` may follow a schedule of the progress that remains (1 to 0).
+class YachtPPO(MaskablePPO):
+    """MaskablePPO whose advantages are free of the luck of the dice, and whose entropy bonus may follow a schedule.
 
     Args:
         args: As for the base class.
-        ent_coef_schedule: Entropy coefficient as a function of the progress that remains.
+        ent_coef_schedule: Entropy coefficient as a function of the progress that remains (1 to 0).
+        remove_luck: Whether the luck of the dice is taken out of the advantages.
         kwargs: As for the base class.
     """
 
-    def __init__(self, *args: Any, ent_coef_schedule: Callable[[float], float] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        ent_coef_schedule: Callable[[float], float] | None = None,
+        remove_luck: bool = True,
+        **kwargs: Any,
+    ) -> None:
         self.ent_coef_schedule = ent_coef_schedule
+        self.remove_luck = remove_luck
         super().__init__(*args, **kwargs)
+
+    def collect_rollouts(
+        self,
+        env: VecEnv,
+        callback: BaseCallback,
+        rollout_buffer: RolloutBuffer,
+        n_rollout_steps: int,
+        use_masking: bool = True,
+    ) -> bool:
+        """Fill the rollout buffer; returns whether training goes on."""
+        goes_on = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps, use_masking)
+        if goes_on and self.remove_luck:
+            luck = self._luck(rollout_buffer)
+            rollout_buffer.rewards -= luck
+            with torch.no_grad():
+                last_values = self.policy.predict_values(torch.as_tensor(self._last_obs, device=self.device))
+            rollout_buffer.compute_returns_and_advantage(last_values, self._last_episode_starts)
+            self.logger.record("train/luck_std", float(luck.std()))
+        return goes_on
+
+    @torch.no_grad()
+    def _luck(self, rollout: RolloutBuffer) -> np.ndarray:
+        """By how much each step's dice beat what was to be expected, shape ``(n_steps, n_envs)``."""
+        critic: RollValueNetwork = self.policy.mlp_extractor.critic
+        observation = get_observation(critic.ruleset, "flat")
+        n_steps, n_envs = rollout.rewards.shape
+        rolls = observation.decode(rollout.observations.reshape(n_steps * n_envs, -1)).roll
+        keep = torch.as_tensor(observation.game.keep[rolls, rollout.actions.astype(np.int64).ravel()], device=self.device)
+        chances = torch.as_tensor(roll_probabilities(observation.game.dice), dtype=torch.float32, device=self.device)
+        after = np.concatenate([rollout.observations[1:], self._last_obs[None]]).reshape(n_steps * n_envs, -1)
+        luck = []
+        for start in range(0, len(after), _CHUNK):
+            states = torch.as_tensor(after[start : start + _CHUNK], device=self.device)
+            values = critic.all_rolls(states)
+            value = values.gather(1, critic.rolls(states)[:, None])[:, 0]
+            luck.append(value - (values * chances[keep[start : start + _CHUNK]]).sum(dim=1))
+        same_game = 1.0 - np.concatenate([rollout.episode_starts[1:], self._last_episode_starts[None]])
+        return torch.cat(luck).cpu().numpy().reshape(n_steps, n_envs) * same_game
 
     def train(self) -> None:
         """Take the gradient steps of one rollout."""

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from stable_baselines3.common.buffers import BaseBuffer
 from stable_baselines3.common.vec_env import VecNormalize
 
+from yacht_env.game import State
 from yacht_env.observation import get_observation
 from yacht_env.rules import Ruleset
 
@@ -28,6 +29,8 @@ class MaskedReplaySamples(NamedTuple):
     next_action_masks: torch.Tensor  # (N, n_actions), bool
     dones: torch.Tensor  # (N, 1)
     rewards: torch.Tensor  # (N, 1)
+    rolls: torch.Tensor  # (N,), int64: the rolls on the table
+    next_states: State  # the states behind next_observations
     discounts: None = None
 
 
@@ -116,4 +119,6 @@ class StateReplayBuffer(BaseBuffer):
             self.to_torch(game.action_mask(after).astype(bool)),
             self.to_torch(self.dones.ravel()[batch_inds].astype(np.float32)[:, None]),
             self.to_torch(self.rewards.ravel()[batch_inds][:, None]),
+            self.to_torch(state.roll),
+            after,
         )

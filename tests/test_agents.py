@@ -6,11 +6,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
+from agents.backup import DiceBackup, roll_probabilities
 from agents.dqn import AfterstateDQNPolicy, MaskedDQN
 from agents.export import network_policy, network_weights
 from agents.networks import AfterstateNetwork
-from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
+from agents.ppo import AfterstateActorCriticPolicy, YachtPPO
 from agents.replay import StateReplayBuffer
+from yacht_env.dice import dice_tables
+from yacht_env.game import State, get_game
 from yacht_env.integrations.sb3 import YachtVecEnv
 from yacht_env.observation import get_observation
 from yacht_env.rules import RULESETS
@@ -28,6 +31,7 @@ def some_states(ruleset, n=200, steps=25):
 def dqn(n_envs=64, ruleset="yacht", **kwargs):
     policy_kwargs = {"network_kwargs": {"ruleset": ruleset, "hidden": (16,)}}
     defaults = {"buffer_size": 5_000, "learning_starts": 500, "batch_size": 64, "gamma": 1.0, "train_freq": 1, "seed": 0}
+    defaults["expected_updates"] = False
     env = YachtVecEnv(n_envs, ruleset, reward_scale=0.05, seed=0)
     return MaskedDQN(AfterstateDQNPolicy, env, ruleset=ruleset, policy_kwargs=policy_kwargs, **defaults | kwargs)
 
@@ -36,7 +40,7 @@ def ppo(**kwargs):
     policy_kwargs = {"network_kwargs": {"ruleset": "yacht", "hidden": (16,)}, "critic": [16]}
     env = YachtVecEnv(64, reward_scale=0.05, seed=0)
     defaults = {"n_steps": 16, "batch_size": 256, "n_epochs": 2, "gamma": 1.0, "seed": 0}
-    return EntropyScheduledPPO(AfterstateActorCriticPolicy, env, policy_kwargs=policy_kwargs, **defaults | kwargs)
+    return YachtPPO(AfterstateActorCriticPolicy, env, policy_kwargs=policy_kwargs, **defaults | kwargs)
 
 
 @pytest.mark.parametrize("gain", [None, 3.0])
@@ -72,9 +76,10 @@ def test_a_snapshot_is_not_changed_by_later_training():
         np.testing.assert_array_equal(before[key], kept[key])
 
 
+@pytest.mark.parametrize("expected_updates", [True, False])
 @pytest.mark.parametrize("ruleset", ["yacht", "classic13"])
-def test_dqn_never_plays_an_illegal_action_while_it_learns(ruleset):
-    model = dqn(ruleset=ruleset, exploration_initial_eps=0.5, exploration_final_eps=0.5)
+def test_dqn_never_plays_an_illegal_action_while_it_learns(ruleset, expected_updates):
+    model = dqn(ruleset=ruleset, expected_updates=expected_updates, exploration_initial_eps=0.5, exploration_final_eps=0.5)
     step, n_steps = model.env.step, 0
 
     def checked(actions):
@@ -135,6 +140,52 @@ def test_the_target_takes_the_best_legal_action_only():
     assert 0 < forced.float().mean() < 0.7
 
 
+def test_the_odds_are_those_of_all_ways_the_dice_can_fall():
+    dice, chances = dice_tables(), roll_probabilities(dice_tables())
+    for keep in range(0, dice.n_keeps, 7):
+        start, n = dice.outcome_start[keep], dice.n_outcomes[keep]
+        expected = np.bincount(dice.next_roll[start : start + n], minlength=dice.n_rolls) / n
+        np.testing.assert_allclose(chances[keep], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_a_backup_is_the_mean_over_the_dice_of_the_best_legal_action(ruleset):
+    game, rng, n = get_game(ruleset), np.random.default_rng(0), 40
+    outputs = rng.normal(size=(n, game.n_afterstates)).astype(np.float32)
+    open_boxes = rng.integers(0, game.all_open + 1, n)
+    open_boxes[0] = 0
+    rolls_left = np.where(open_boxes == 0, 0, rng.integers(0, game.rolls_per_turn, n))
+    lane = game.lane(open_boxes, rng.integers(0, game.upper_threshold + 1, n), rng.random(n) < 0.5)
+    got = DiceBackup(game, 20.0)(torch.tensor(outputs), State(np.zeros_like(lane), rolls_left, lane, open_boxes)).numpy()
+    rolls = np.arange(game.dice.n_rolls)
+    for i in range(n):
+        states = State(rolls, *(np.full_like(rolls, field[i]) for field in (rolls_left, lane, open_boxes)))
+        values = outputs[i][game.afterstate] + game.reward[lane[i]] / 20.0
+        best = np.where(game.action_mask(states) > 0, values, -np.inf).max(axis=1) if open_boxes[i] else np.zeros(len(rolls))
+        np.testing.assert_allclose(got[i], (roll_probabilities(game.dice) @ best)[: got.shape[1]], atol=1e-4)
+
+
+@pytest.mark.parametrize("ruleset", ["yacht", "classic13"])
+def test_an_expected_update_compares_with_the_mean_over_the_dice(ruleset):
+    model = dqn(expected_updates=True, ruleset=ruleset)
+    model.learn(2_000)
+    data, observation = model.replay_buffer.sample(40), get_observation(ruleset, "flat")
+    game, chances = observation.game, roll_probabilities(observation.game.dice)
+    rolls, losses = np.arange(game.dice.n_rolls), []
+    with torch.no_grad():
+        values = model.q_net(data.observations).numpy()
+        for i, action in enumerate(data.actions[:, 0].tolist()):
+            next_states = State(rolls, *(np.full_like(rolls, field[i]) for field in data.next_states[1:]))
+            target = np.zeros(len(rolls))
+            if not data.dones[i]:
+                target = model.q_net_target(torch.as_tensor(observation.encode(next_states))).numpy()
+                target = np.where(game.action_mask(next_states), target, -np.inf).max(axis=1)
+            actions = [action] if action >= game.n_holds else range(game.n_holds - 1)
+            expected = chances[game.keep[data.rolls[i], actions]] @ target + data.rewards[i].item()
+            losses.append(np.mean((values[i, actions] - expected) ** 2))
+        assert model._expected_loss(data).item() == pytest.approx(np.mean(losses), rel=1e-4)
+
+
 def test_the_replay_buffer_gives_back_what_was_put_in():
     env = YachtVecEnv(8, "yacht-bonus", seed=0)
     buffer = StateReplayBuffer(8 * 40, env.observation_space, env.action_space, "cpu", 8, ruleset="yacht-bonus")
@@ -192,3 +243,52 @@ def test_ppo_never_plays_an_illegal_action_while_it_learns():
 
 def _check(env, actions):
     assert env.action_masks()[np.arange(len(actions)), actions].all()
+
+
+def rollout_of(model):
+    """One rollout of a fresh model, whose networks have learned nothing since: its buffer, and what was taken off."""
+    taken, luck_of = [], model._luck
+
+    def luck(rollout):
+        taken.append((rollout.rewards.copy(), luck_of(rollout)))
+        return taken[-1][1]
+
+    model._luck = luck
+    model.train = lambda: None
+    model.learn(model.n_steps * model.n_envs)
+    return model.rollout_buffer, *taken[0]
+
+
+def test_the_luck_that_is_removed_is_what_the_dice_brought_beyond_their_mean():
+    model = ppo(n_steps=40)
+    with torch.no_grad():
+        model.policy.mlp_extractor.critic.head.own.weight.normal_()
+    rollout, rewards, luck = rollout_of(model)
+    np.testing.assert_allclose(rollout.rewards, rewards - luck, atol=1e-6)
+    assert abs(luck.mean()) < 4 * luck.std() / luck.size**0.5  # fair dice bring none on average
+    observation = get_observation("yacht", "flat")
+    game, dice, values = observation.game, observation.game.dice, model.policy.predict_values
+    n_ends = 0
+    for step in range(39):
+        for env in (0, 33, 63):
+            if rollout.episode_starts[step + 1, env]:
+                assert luck[step, env] == 0
+                n_ends += 1
+                continue
+            before = observation.decode(rollout.observations[step, env][None])
+            after = observation.decode(rollout.observations[step + 1, env][None])
+            keep = game.keep[before.roll[0], int(rollout.actions[step, env, 0])]
+            start, n = dice.outcome_start[keep], dice.n_outcomes[keep]
+            all_falls = after._replace(roll=dice.next_roll[start : start + n].astype(np.int64))
+            falls = observation.encode(State(*(np.broadcast_to(field, n) for field in all_falls)))
+            with torch.no_grad():
+                mean = values(torch.as_tensor(falls)).mean().item()
+                value = values(torch.as_tensor(rollout.observations[step + 1, env][None])).item()
+            assert luck[step, env] == pytest.approx(value - mean, abs=1e-4)
+    assert n_ends > 0
+
+
+def test_luck_stays_where_it_is_when_asked():
+    model = ppo(remove_luck=False)
+    model._luck = None
+    model.learn(64 * 16)

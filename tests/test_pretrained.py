@@ -13,7 +13,7 @@ import safetensors.numpy
 import yacht_env
 from yacht_env import PretrainedError, load_pretrained
 from yacht_env.cli import main
-from yacht_env.network import Architecture, NetworkPolicy, context_columns
+from yacht_env.network import Architecture, NetworkInputs, NetworkPolicy
 from yacht_env.pretrained import check_name, download_pretrained, load_agent, make_config, save_agent, write_index
 
 ARCHITECTURE = Architecture((16, 8), layer_norm=True)
@@ -22,7 +22,7 @@ ARCHITECTURE = Architecture((16, 8), layer_norm=True)
 def make_agent(folder, name="tiny", ruleset="yacht", seed=0):
     """A network that has learned nothing, in the published format."""
     observation = yacht_env.observation.get_observation(ruleset, "flat")
-    n_inputs = len(context_columns(observation))
+    n_inputs = NetworkInputs(observation).size
     rng = np.random.default_rng(seed)
     shapes = ARCHITECTURE.shapes(n_inputs, observation.game.n_afterstates)
     weights = {key: rng.normal(size=shape).astype(np.float32) for key, shape in shapes.items()}

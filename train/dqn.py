@@ -29,6 +29,8 @@ class DQNSettings(TrainSettings):
     """Environment steps of random play before learning."""
     tau: float = 0.05
     """How far the target network moves after each step of all games."""
+    expected_updates: bool = True
+    """Learn from the mean over the dice, which needs the odds of fair dice, in the place of the roll that fell."""
     exploration_start: float = 0.3
     """Share of random actions at the start; it falls in a line."""
     exploration_end: float = 0.02
@@ -75,6 +77,7 @@ def make_model(settings: DQNSettings, env: YachtVecEnv) -> MaskedDQN:
         AfterstateDQNPolicy,
         env,
         ruleset=settings.ruleset,
+        expected_updates=settings.expected_updates,
         policy_kwargs={"network_kwargs": settings.network_kwargs},
         learning_rate=LinearSchedule(settings.learning_rate, settings.final_learning_rate),
         buffer_size=settings.buffer_size,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.networks import AfterstateNetwork
-from agents.ppo import AfterstateActorCriticPolicy, EntropyScheduledPPO
+from agents.ppo import AfterstateActorCriticPolicy, YachtPPO
 from train.command import run_command
 from train.settings import LinearSchedule, TrainSettings
 from yacht_env.integrations.sb3 import YachtVecEnv
@@ -26,8 +26,10 @@ class PPOSettings(TrainSettings):
     """Decisions of a gradient step."""
     n_epochs: int = 4
     """Times that each rollout is gone through."""
-    gae_lambda: float = 0.3
-    """Weight of longer returns in the advantage; low, since most of their noise is the dice."""
+    gae_lambda: float = 0.6
+    """Weight of longer returns in the advantage."""
+    remove_luck: bool = True
+    """Take the luck of the dice out of the advantages; it needs the odds of fair dice."""
     clip_range: float = 0.2
     """How far the policy may move in one rollout."""
     entropy: float = 0.3
@@ -62,12 +64,12 @@ PRESETS = {
 
 def main(args: list[str] | None = None) -> None:
     """Train from the command line."""
-    run_command("ppo", PRESETS, EntropyScheduledPPO, make_model, network, args)
+    run_command("ppo", PRESETS, YachtPPO, make_model, network, args)
 
 
-def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
+def make_model(settings: PPOSettings, env: YachtVecEnv) -> YachtPPO:
     """A new model with these settings."""
-    return EntropyScheduledPPO(
+    return YachtPPO(
         AfterstateActorCriticPolicy,
         env,
         policy_kwargs={"network_kwargs": settings.network_kwargs, "critic": list(settings.critic)},
@@ -78,6 +80,7 @@ def make_model(settings: PPOSettings, env: YachtVecEnv) -> EntropyScheduledPPO:
         gamma=1.0,
         gae_lambda=settings.gae_lambda,
         clip_range=settings.clip_range,
+        remove_luck=settings.remove_luck,
         ent_coef_schedule=LinearSchedule(settings.entropy, 0.0, settings.entropy_fraction),
         seed=settings.seed,
         device=settings.device,

@@ -5,7 +5,7 @@ the part of a flat observation that is not about the dice, and has one output fo
 (:attr:`yacht_env.game.Game.afterstate`). The value of an action is the output of its afterstate, plus its points in units
 of ``points_unit``; the best legal one is played. States that differ in their dice alone share the perceptron's work.
 
-Public names: :class:`NetworkPolicy`, :class:`Architecture`.
+Public names: :class:`NetworkPolicy`, :class:`Architecture`, :class:`NetworkInputs`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from yacht_env.observation import Observation, get_observation
 from yacht_env.rules import Ruleset
 
-__all__ = ["Architecture", "NetworkPolicy", "context_columns"]
+__all__ = ["Architecture", "NetworkInputs", "NetworkPolicy"]
 
 FloatArray = npt.NDArray[np.float32]
 _NORM_EPSILON = 1e-5  # torch.nn.LayerNorm's default
@@ -55,10 +55,43 @@ class Architecture:
         return shapes
 
 
-def context_columns(observation: Observation) -> list[int]:
-    """Columns of a flat observation that are not about the dice: what the perceptron reads."""
-    parts = [part for name, part in observation.layout.items() if name not in ("dice", "counts", "points")]
-    return [column for part in parts for column in range(part.start, part.stop)]
+class NetworkInputs:
+    """What the perceptron reads of flat observations: all that is not about the dice.
+
+    Where there is an upper bonus, the points that are still missing and the lead over the pace are also spelled out as
+    steps, one for each point: whether they are at least 1, 2, 3 ... points. What a point more is worth jumps at the
+    threshold, and two numbers alone make a perceptron slow to learn where.
+
+    Args:
+        observation: The flat observation.
+
+    Attributes:
+        columns: Columns that are read as they are.
+        step_columns: Columns that are compared, one entry a step.
+        step_values: What they are compared with, float32.
+    """
+
+    def __init__(self, observation: Observation) -> None:
+        parts = [part for name, part in observation.layout.items() if name not in ("dice", "counts", "points")]
+        self.columns = [column for part in parts for column in range(part.start, part.stop)]
+        self.step_columns: list[int] = []
+        self.step_values = np.zeros(0, dtype=np.float32)
+        if "upper" in observation.layout:
+            missing = observation.layout["upper"].start
+            n = observation.game.upper_threshold
+            self.step_columns = [missing] * n + [missing + 1] * 2 * n
+            halfway = (np.arange(2 * n) + 0.5) / (2 * n)  # between two whole numbers, so that rounding can't matter
+            self.step_values = np.concatenate([(np.arange(n) + 0.5) / n, halfway]).astype(np.float32)
+
+    @property
+    def size(self) -> int:
+        """How many numbers the perceptron reads."""
+        return len(self.columns) + len(self.step_columns)
+
+    def __call__(self, observations: FloatArray) -> FloatArray:
+        """Inputs, shape ``(N, size)``, for flat observations ``(N, observation.size)``."""
+        steps = observations[:, self.step_columns] >= self.step_values
+        return np.hstack([observations[:, self.columns], steps]).astype(np.float32)
 
 
 class NetworkPolicy:
@@ -88,11 +121,11 @@ class NetworkPolicy:
         self.architecture = architecture
         self.name = name
         self.config = dict(config or {})
-        self._context = context_columns(self.observation)
+        self.inputs = NetworkInputs(self.observation)
         self.weights = self._checked(weights)
 
     def _checked(self, weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-        shapes = self.architecture.shapes(len(self._context), self.game.n_afterstates)
+        shapes = self.architecture.shapes(self.inputs.size, self.game.n_afterstates)
         if set(weights) != set(shapes):
             wrong = sorted(set(weights) ^ set(shapes))[0]
             raise ValueError(f"weight {wrong!r} is {'missing' if wrong in shapes else 'not part of the architecture'}")
@@ -121,7 +154,7 @@ class NetworkPolicy:
         state = self.observation.decode(observations)
         card = self.game.pack(state._replace(roll=np.zeros_like(state.roll)))
         _, first, which = np.unique(card, return_index=True, return_inverse=True)
-        outputs = self._perceptron(observations[first][:, self._context])
+        outputs = self._perceptron(self.inputs(observations[first]))
         values = outputs[which[:, None], self.game.afterstate[state.roll]]
         scale = np.float32(self.observation.points_scale / self.architecture.points_unit)
         values[:, self.game.n_holds :] += observations[:, self.observation.layout["points"]] * scale

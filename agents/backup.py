@@ -38,6 +38,8 @@ class DiceBackup(nn.Module):
     remove: torch.Tensor
     box_output: torch.Tensor
     points: torch.Tensor
+    legal_boxes: torch.Tensor
+    roll_kind: torch.Tensor
 
     def __init__(self, game: Game, points_unit: float) -> None:
         super().__init__()
@@ -45,11 +47,14 @@ class DiceBackup(nn.Module):
         dice = game.dice
         self.n_keeps = dice.first_roll_keep
         points = game.reward[:, :, game.n_holds :].transpose(2, 1, 0) / points_unit  # (B, R, L)
+        self.by_lane = (points != points[:, :, :1]).any(axis=(1, 2)).tolist()
         tables = {
             "chances": torch.tensor(roll_probabilities(dice)[: self.n_keeps], dtype=torch.float32),
             "remove": torch.tensor(dice.remove),
             "box_output": torch.tensor(game.afterstate[:, game.n_holds :].T.copy()),  # (B, R)
             "points": torch.tensor(points.copy(), dtype=torch.float32),
+            "legal_boxes": torch.tensor(game.legal_boxes_table),
+            "roll_kind": torch.tensor(game.roll_kind),
         }
         for name, table in tables.items():
             self.register_buffer(name, table, persistent=False)
@@ -60,7 +65,7 @@ class DiceBackup(nn.Module):
 
         Args:
             outputs: Values of the afterstates by a network, shape ``(N, n_afterstates)``.
-            state: The states after the dice are rolled, of which the rolls do not matter; ``N`` of each.
+            state: The states after the dice are rolled, of which the rolls do not matter; tensors of shape ``(N,)``.
 
         Returns:
             Values, shape ``(N, K - R)``, one for each keep that leaves a die to roll; 0 where the game is over.
@@ -68,23 +73,19 @@ class DiceBackup(nn.Module):
         values = outputs.T.contiguous()
         best = self._best_box(values, state)
         holds = self._best_hold(values)
-        may_hold = torch.as_tensor(state.rolls_left > 0, device=outputs.device)
-        best = torch.where(may_hold, torch.maximum(best, holds), best)
-        best[:, torch.as_tensor(state.open_boxes == 0, device=outputs.device)] = 0.0
+        best = torch.where(state.rolls_left > 0, torch.maximum(best, holds), best)
+        best[:, state.open_boxes == 0] = 0.0
         return (self.chances @ best).T
 
     def _best_box(self, values: torch.Tensor, state: State) -> torch.Tensor:
-        game, device = self.game, values.device
-        lanes = torch.as_tensor(state.lane, device=device)
-        n_kinds = game.legal_boxes_table.shape[1]
-        best = torch.full((game.dice.n_rolls, values.shape[1]), _ILLEGAL, device=device)
+        game = self.game
+        best = values.new_full((game.dice.n_rolls, values.shape[1]), _ILLEGAL)
+        legal = self.legal_boxes[state.open_boxes]  # (N, kinds of rolls)
+        legal = legal if legal.shape[1] == 1 else legal[:, self.roll_kind]
         for box in range(game.n_boxes):
-            points = self.points[box] if game.n_lanes == 1 else self.points[box][:, lanes]
-            value = values[self.box_output[box]] + points
-            legal = game.legal_boxes_table[state.open_boxes] >> box & 1  # (N, kinds of rolls)
-            legal = legal if n_kinds == 1 else legal[:, game.roll_kind]
-            illegal = torch.as_tensor((1 - legal.T) * _ILLEGAL, dtype=torch.float32, device=device)
-            torch.maximum(best, value + illegal, out=best)
+            points = self.points[box][:, state.lane] if self.by_lane[box] else self.points[box][:, :1]
+            illegal = (1 - (legal.T >> box & 1)) * _ILLEGAL
+            torch.maximum(best, values[self.box_output[box]] + points + illegal, out=best)
         return best
 
     def _best_hold(self, values: torch.Tensor) -> torch.Tensor:

@@ -22,7 +22,8 @@ from torch.nn import functional
 
 from agents.backup import DiceBackup
 from agents.networks import AfterstateNetwork
-from agents.replay import MaskedReplaySamples, StateReplayBuffer
+from agents.replay import MaskedReplaySamples, StateReplayBuffer, StateSamples
+from yacht_env.game import State
 from yacht_env.observation import get_observation
 from yacht_env.rules import Ruleset
 
@@ -133,8 +134,10 @@ class MaskedDQN(DQN):
         self._update_learning_rate(self.policy.optimizer)
         losses = []
         for _ in range(gradient_steps):
-            data = self.replay_buffer.sample(batch_size)  # type: ignore[union-attr]
-            loss = self._expected_loss(data) if self.expected_updates else self._sampled_loss(data)
+            if self.expected_updates:
+                loss = self._expected_loss(self.replay_buffer.sample_states(batch_size))  # type: ignore[union-attr]
+            else:
+                loss = self._sampled_loss(self.replay_buffer.sample(batch_size))  # type: ignore[union-attr, arg-type]
             losses.append(loss.detach())
             self.policy.optimizer.zero_grad()
             loss.backward()
@@ -154,26 +157,22 @@ class MaskedDQN(DQN):
         values = self.q_net(data.observations).gather(1, data.actions)
         return functional.mse_loss(values, target)  # Huber would pull values toward the median, away from rare Yachts
 
-    def _expected_loss(self, data: MaskedReplaySamples) -> torch.Tensor:
+    def _expected_loss(self, data: StateSamples) -> torch.Tensor:
         """Squared error against the mean over the dice.
 
         A box that was filled counts once; where dice were held, the squares are averaged over all ways to hold them, since
         one pass gives the targets of all.
         """
-        network, target_network = self.q_net.q_net, self.q_net_target.q_net
-        with torch.no_grad():
-            expected = self.backup(target_network.afterstate_values(data.next_observations), data.next_states)
-        game = self.backup.game
-        values = network.afterstate_values(data.observations)
-        after = network.afterstate[data.rolls]  # (N, A)
-        is_box = data.actions[:, 0] >= game.n_holds
-        rows = is_box.nonzero()[:, 0]
-        box = after[rows].gather(1, data.actions[rows])
-        box_error = values[rows].gather(1, box)[:, 0] - expected[rows, 0]
-        rows = (~is_box).nonzero()[:, 0]
-        keeps = after[rows, : game.n_holds - 1]
-        hold_error = values[rows].gather(1, keeps) - expected[rows].gather(1, keeps)
-        return (box_error.square().sum() + hold_error.square().mean(dim=1).sum()) / len(values)
+        network, target_network, game = self.q_net.q_net, self.q_net_target.q_net, self.backup.game
+        state, actions, after = data
+        expected = self.backup(target_network.afterstate_values(after), after)
+        holds = (actions < game.n_holds).nonzero()[:, 0]
+        keeps = network.afterstate[state.roll[holds], : game.n_holds - 1]
+        values = network.keep_values(State(*(field[holds] for field in state))).gather(1, keeps)
+        hold_loss = (values - expected[holds].gather(1, keeps)).square().mean(dim=1).sum()
+        boxes = (actions >= game.n_holds).nonzero()[:, 0]
+        box_loss = (network.card_values(after.lane[boxes], after.open_boxes[boxes]) - expected[boxes, 0]).square().sum()
+        return (hold_loss + box_loss) / len(actions)
 
 
 def _random_legal(masks: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import torch
 import tyro
 from torch import nn
 
-from agents.networks import AfterstateNetwork
+from agents.networks import AfterstateNetwork, CardPerceptron
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.files import write_atomically
 from yacht_env.network import Architecture, NetworkPolicy
@@ -27,22 +27,27 @@ __all__ = ["ExportArgs", "export", "main", "model_card", "network_policy", "netw
 
 def network_weights(network: AfterstateNetwork) -> dict[str, np.ndarray]:
     """Weights of a network by their published names, as float32 arrays of their own."""
+    named = _named("keep", network.trunk, *network.head.weight_and_bias())
+    named |= _named("card", network.card_trunk, network.card_head.weight, network.card_head.bias)
+    return {key: tensor.detach().cpu().numpy().astype(np.float32).copy() for key, tensor in named.items()}
+
+
+def _named(name: str, trunk: CardPerceptron, weight: torch.Tensor, bias: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Weights of one perceptron, the last layer's given apart."""
     named: dict[str, torch.Tensor] = {}
     n_layers = 0
-    for layer in network.trunk:
+    for layer in (trunk.first, *trunk.rest):
         if isinstance(layer, nn.Linear):
-            named |= {f"{n_layers}.{key}": parameter for key, parameter in layer.named_parameters()}
+            named |= {f"{name}.{n_layers}.{key}": parameter for key, parameter in layer.named_parameters()}
             n_layers += 1
         elif isinstance(layer, nn.LayerNorm):
-            named |= {f"{n_layers - 1}.norm.{key}": parameter for key, parameter in layer.named_parameters()}
-    weight, bias = network.head.weight_and_bias()
-    named |= {f"{n_layers}.weight": weight, f"{n_layers}.bias": bias}
-    return {key: tensor.detach().cpu().numpy().astype(np.float32).copy() for key, tensor in named.items()}
+            named |= {f"{name}.{n_layers - 1}.norm.{key}": parameter for key, parameter in layer.named_parameters()}
+    return named | {f"{name}.{n_layers}.weight": weight, f"{name}.{n_layers}.bias": bias}
 
 
 def network_policy(network: AfterstateNetwork, name: str = "network") -> NetworkPolicy:
     """The network as a policy without torch: a snapshot that later training leaves alone."""
-    architecture = Architecture(network.hidden, network.layer_norm, network.points_unit)
+    architecture = Architecture(network.hidden, network.card_hidden, network.layer_norm, network.points_unit)
     return NetworkPolicy(network.ruleset, architecture, network_weights(network), name)
 
 
@@ -86,6 +91,10 @@ def export(args: ExportArgs) -> Evaluation:
     return result
 
 
+def _widths(config: dict[str, Any], name: str) -> str:
+    return " x ".join(map(str, config["architecture"][name]))
+
+
 def model_card(config: dict[str, Any]) -> str:
     """The card of an agent, from its config alone."""
     result, training = config["result"], config["training"]
@@ -101,7 +110,7 @@ def model_card(config: dict[str, Any]) -> str:
         "Agreement in play": f"{result['agreement']:.2%}",
         "Standard deviation of a game": f"{result['standard_deviation']:.2f}",
         "Parameters": f"{config['parameters']:,}",
-        "Hidden layers": " x ".join(map(str, config["architecture"]["hidden"])),
+        "Hidden layers": f"{_widths(config, 'hidden')} for keeps, {_widths(config, 'card_hidden')} for cards",
         "Environment steps": f"{training['steps']:,}",
         "Training time": f"{training['seconds'] / 60:.0f} minutes, evaluations not counted",
         "Seed": str(training["settings"]["seed"]),

@@ -33,7 +33,7 @@ from torch import nn
 
 from agents.backup import roll_probabilities
 from agents.networks import AfterstateNetwork, RollValueNetwork
-from yacht_env.observation import get_observation
+from yacht_env.game import get_game
 
 __all__ = ["AfterstateActorCriticPolicy", "YachtPPO"]
 
@@ -83,10 +83,10 @@ class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
         self.action_net = nn.Identity()
         self.value_net = nn.Identity()
         with torch.no_grad():  # to begin with, only the points of the boxes tell actions apart
-            for head in (self.mlp_extractor.actor.head, self.mlp_extractor.critic.head):  # type: ignore[union-attr]
-                for layer in (head.own, *([head.shared[-1]] if head.shared else [])):
-                    layer.weight.mul_(0.01)
-                    layer.bias.zero_()
+            actor, critic = self.mlp_extractor.actor, self.mlp_extractor.critic
+            actor.head.shrink(0.01)  # type: ignore[union-attr, operator]
+            actor.card_head.weight.mul_(0.01)  # type: ignore[union-attr, operator]
+            critic.head.shrink(0.01)  # type: ignore[union-attr, operator]
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
@@ -138,17 +138,18 @@ class YachtPPO(MaskablePPO):
     def _luck(self, rollout: RolloutBuffer) -> np.ndarray:
         """By how much each step's dice beat what was to be expected, shape ``(n_steps, n_envs)``."""
         critic: RollValueNetwork = self.policy.mlp_extractor.critic
-        observation = get_observation(critic.ruleset, "flat")
+        game = get_game(critic.ruleset)
         n_steps, n_envs = rollout.rewards.shape
-        rolls = observation.decode(rollout.observations.reshape(n_steps * n_envs, -1)).roll
-        keep = torch.as_tensor(observation.game.keep[rolls, rollout.actions.astype(np.int64).ravel()], device=self.device)
-        chances = torch.as_tensor(roll_probabilities(observation.game.dice), dtype=torch.float32, device=self.device)
+        before = critic.read(torch.as_tensor(rollout.observations.reshape(n_steps * n_envs, -1), device=self.device))
+        actions = torch.as_tensor(rollout.actions, device=self.device).long().ravel()
+        keep = torch.tensor(game.keep, device=self.device)[before.roll, actions]
+        chances = torch.as_tensor(roll_probabilities(game.dice), dtype=torch.float32, device=self.device)
         after = np.concatenate([rollout.observations[1:], self._last_obs[None]]).reshape(n_steps * n_envs, -1)
         luck = []
         for start in range(0, len(after), _CHUNK):
-            states = torch.as_tensor(after[start : start + _CHUNK], device=self.device)
-            values = critic.all_rolls(states)
-            value = values.gather(1, critic.rolls(states)[:, None])[:, 0]
+            state = critic.read(torch.as_tensor(after[start : start + _CHUNK], device=self.device))
+            values = critic.all_rolls(state)
+            value = values.gather(1, state.roll[:, None])[:, 0]
             luck.append(value - (values * chances[keep[start : start + _CHUNK]]).sum(dim=1))
         same_game = 1.0 - np.concatenate([rollout.episode_starts[1:], self._last_episode_starts[None]])
         return torch.cat(luck).cpu().numpy().reshape(n_steps, n_envs) * same_game

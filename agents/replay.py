@@ -15,7 +15,7 @@ from yacht_env.game import State
 from yacht_env.observation import get_observation
 from yacht_env.rules import Ruleset
 
-__all__ = ["MaskedReplaySamples", "StateReplayBuffer"]
+__all__ = ["MaskedReplaySamples", "StateReplayBuffer", "StateSamples"]
 
 _ARRAYS = ("states", "next_states", "actions", "rewards", "dones")
 
@@ -29,9 +29,15 @@ class MaskedReplaySamples(NamedTuple):
     next_action_masks: torch.Tensor  # (N, n_actions), bool
     dones: torch.Tensor  # (N, 1)
     rewards: torch.Tensor  # (N, 1)
-    rolls: torch.Tensor  # (N,), int64: the rolls on the table
-    next_states: State  # the states behind next_observations
     discounts: None = None
+
+
+class StateSamples(NamedTuple):
+    """A batch of transitions as states; all fields are int64 tensors of shape ``(N,)``."""
+
+    state: State
+    actions: torch.Tensor
+    next_state: State
 
 
 class StateReplayBuffer(BaseBuffer):
@@ -105,8 +111,20 @@ class StateReplayBuffer(BaseBuffer):
 
     def sample(self, batch_size: int, env: VecNormalize | None = None) -> MaskedReplaySamples:  # type: ignore[override]
         """A random batch, drawn with replacement."""
-        rows = np.random.randint(0, self.buffer_size if self.full else self.pos, size=batch_size)
-        return self._get_samples(rows * self.n_envs + np.random.randint(0, self.n_envs, size=batch_size), env)
+        return self._get_samples(self._draw(batch_size), env)
+
+    def sample_states(self, batch_size: int) -> StateSamples:
+        """A random batch as states, drawn with replacement."""
+        rows = self._draw(batch_size)
+        state, after = (self._unpack(packed.ravel()[rows]) for packed in (self.states, self.next_states))
+        return StateSamples(state, self.to_torch(self.actions.ravel()[rows].astype(np.int64)), after)
+
+    def _draw(self, n: int) -> np.ndarray:
+        rows = np.random.randint(0, self.buffer_size if self.full else self.pos, size=n)
+        return rows * self.n_envs + np.random.randint(0, self.n_envs, size=n)
+
+    def _unpack(self, packed: np.ndarray) -> State:
+        return State(*(self.to_torch(field) for field in self.observation.game.unpack(packed)))
 
     def _get_samples(self, batch_inds: np.ndarray, env: VecNormalize | None = None) -> MaskedReplaySamples:  # type: ignore[override]
         game, encode = self.observation.game, self.observation.encode
@@ -119,6 +137,4 @@ class StateReplayBuffer(BaseBuffer):
             self.to_torch(game.action_mask(after).astype(bool)),
             self.to_torch(self.dones.ravel()[batch_inds].astype(np.float32)[:, None]),
             self.to_torch(self.rewards.ravel()[batch_inds][:, None]),
-            self.to_torch(state.roll),
-            after,
         )

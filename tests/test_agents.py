@@ -28,6 +28,10 @@ def some_states(ruleset, n=200, steps=25):
     return observations, env.action_masks()
 
 
+def tensors(state):
+    return State(*(torch.as_tensor(field) for field in state))
+
+
 def dqn(n_envs=64, ruleset="yacht", **kwargs):
     policy_kwargs = {"network_kwargs": {"ruleset": ruleset, "hidden": (16,)}}
     defaults = {"buffer_size": 5_000, "learning_starts": 500, "batch_size": 64, "gamma": 1.0, "train_freq": 1, "seed": 0}
@@ -125,13 +129,10 @@ def test_the_target_takes_the_best_legal_action_only():
     original = torch.nn.functional.mse_loss
     try:
         torch.nn.functional.mse_loss = lambda values, target: targets.append(target) or original(values, target)
-        bias = model.q_net_target.q_net.head.own.bias
         with torch.no_grad():
             # Filling a box that is already filled would be worth the most; no target may reach that.
-            game = model.env.game
-            first_box = int(game.afterstate[0, game.n_holds])
-            bias[first_box:] = 1000.0
-            model.q_net.q_net.head.own.bias[first_box:] = -1000.0
+            model.q_net_target.q_net.card_head.bias[:] = 1000.0
+            model.q_net.q_net.card_head.bias[:] = -1000.0
         model.train(1, 256)
     finally:
         torch.nn.functional.mse_loss = original
@@ -156,7 +157,8 @@ def test_a_backup_is_the_mean_over_the_dice_of_the_best_legal_action(ruleset):
     open_boxes[0] = 0
     rolls_left = np.where(open_boxes == 0, 0, rng.integers(0, game.rolls_per_turn, n))
     lane = game.lane(open_boxes, rng.integers(0, game.upper_threshold + 1, n), rng.random(n) < 0.5)
-    got = DiceBackup(game, 20.0)(torch.tensor(outputs), State(np.zeros_like(lane), rolls_left, lane, open_boxes)).numpy()
+    states = tensors(State(np.zeros_like(lane), rolls_left, lane, open_boxes))
+    got = DiceBackup(game, 20.0)(torch.tensor(outputs), states).numpy()
     rolls = np.arange(game.dice.n_rolls)
     for i in range(n):
         states = State(rolls, *(np.full_like(rolls, field[i]) for field in (rolls_left, lane, open_boxes)))
@@ -169,19 +171,21 @@ def test_a_backup_is_the_mean_over_the_dice_of_the_best_legal_action(ruleset):
 def test_an_expected_update_compares_with_the_mean_over_the_dice(ruleset):
     model = dqn(expected_updates=True, ruleset=ruleset)
     model.learn(2_000)
-    data, observation = model.replay_buffer.sample(40), get_observation(ruleset, "flat")
+    data, observation = model.replay_buffer.sample_states(40), get_observation(ruleset, "flat")
     game, chances = observation.game, roll_probabilities(observation.game.dice)
+    states, after = (State(*(field.numpy() for field in part)) for part in (data.state, data.next_state))
     rolls, losses = np.arange(game.dice.n_rolls), []
     with torch.no_grad():
-        values = model.q_net(data.observations).numpy()
-        for i, action in enumerate(data.actions[:, 0].tolist()):
-            next_states = State(rolls, *(np.full_like(rolls, field[i]) for field in data.next_states[1:]))
+        values = model.q_net(torch.as_tensor(observation.encode(states))).numpy()
+        for i, action in enumerate(data.actions.tolist()):
+            next_states = State(rolls, *(np.full_like(rolls, field[i]) for field in after[1:]))
             target = np.zeros(len(rolls))
-            if not data.dones[i]:
+            if after.open_boxes[i]:
                 target = model.q_net_target(torch.as_tensor(observation.encode(next_states))).numpy()
                 target = np.where(game.action_mask(next_states), target, -np.inf).max(axis=1)
             actions = [action] if action >= game.n_holds else range(game.n_holds - 1)
-            expected = chances[game.keep[data.rolls[i], actions]] @ target + data.rewards[i].item()
+            points = 0.05 * game.reward[states.lane[i], states.roll[i], action]
+            expected = chances[game.keep[states.roll[i], actions]] @ target + points
             losses.append(np.mean((values[i, actions] - expected) ** 2))
         assert model._expected_loss(data).item() == pytest.approx(np.mean(losses), rel=1e-4)
 

@@ -13,18 +13,17 @@ import safetensors.numpy
 import yacht_env
 from yacht_env import PretrainedError, load_pretrained
 from yacht_env.cli import main
-from yacht_env.network import Architecture, NetworkInputs, NetworkPolicy
+from yacht_env.game import get_game
+from yacht_env.network import Architecture, NetworkPolicy
 from yacht_env.pretrained import check_name, download_pretrained, load_agent, make_config, save_agent, write_index
 
-ARCHITECTURE = Architecture((16, 8), layer_norm=True)
+ARCHITECTURE = Architecture((16, 8), (16,), layer_norm=True)
 
 
 def make_agent(folder, name="tiny", ruleset="yacht", seed=0):
     """A network that has learned nothing, in the published format."""
-    observation = yacht_env.observation.get_observation(ruleset, "flat")
-    n_inputs = NetworkInputs(observation).size
     rng = np.random.default_rng(seed)
-    shapes = ARCHITECTURE.shapes(n_inputs, observation.game.n_afterstates)
+    shapes = ARCHITECTURE.shapes(get_game(ruleset))
     weights = {key: rng.normal(size=shape).astype(np.float32) for key, shape in shapes.items()}
     save_agent(folder / name, weights, make_config(name, ruleset, ARCHITECTURE, training={"seed": seed}, result={}))
     write_index(folder)
@@ -83,9 +82,10 @@ def test_a_network_is_evaluated_like_any_policy(agents):
         (lambda c: c["ruleset"].update(fingerprint="0" * 64), "other rules than 'yacht'"),
         (lambda c: c["ruleset"].update(name="chess"), "unknown rules 'chess'"),
         (lambda c: c["architecture"].update(kind="transformer"), "unknown architecture 'transformer'"),
-        (lambda c: c["architecture"].update(hidden=[16]), "weight '1.norm.bias' is not part"),
+        (lambda c: c["architecture"].update(hidden=[16]), "weight 'keep.1.norm.bias' is not part"),
         (lambda c: c["architecture"].update(hidden=[16, 9]), "has shape"),
         (lambda c: c["architecture"].update(hidden="16"), "expected a list of widths"),
+        (lambda c: c["architecture"].update(card_hidden=[]), "expected a list of widths"),
         (lambda c: c["architecture"].update(points_unit=0), "positive number"),
         (lambda c: c.pop("architecture"), "architecture"),
     ],
@@ -99,11 +99,14 @@ def test_a_config_that_does_not_fit_is_refused_by_name(agents, change, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda w: w.pop("0.weight"), "weight '0.weight' is missing"),
+        (lambda w: w.pop("keep.0.weight"), "weight 'keep.0.weight' is missing"),
         (lambda w: w.update(extra=np.zeros(3, dtype=np.float32)), "weight 'extra' is not part"),
-        (lambda w: w.update({"0.bias": np.zeros(17, dtype=np.float32)}), r"'0.bias' has shape \(17,\); expected \(16,\)"),
-        (lambda w: w.update({"0.bias": np.zeros(16)}), "'0.bias' has type float64; expected float32"),
-        (lambda w: w["0.bias"].fill(np.nan), "'0.bias' holds values that are not finite"),
+        (
+            lambda w: w.update({"card.0.bias": np.zeros(17, dtype=np.float32)}),
+            r"'card.0.bias' has shape \(17,\); expected \(16,\)",
+        ),
+        (lambda w: w.update({"card.0.bias": np.zeros(16)}), "'card.0.bias' has type float64; expected float32"),
+        (lambda w: w["card.0.bias"].fill(np.nan), "'card.0.bias' holds values that are not finite"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused_by_name(agents, change, words):

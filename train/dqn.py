@@ -19,7 +19,7 @@ __all__ = ["PRESETS", "DQNSettings", "main"]
 class DQNSettings(TrainSettings):
     """Settings of a DQN run."""
 
-    batch_size: int = 1024
+    batch_size: int = 512
     """Transitions of a gradient step."""
     gradient_steps: int = 4
     """Gradient steps after each step of all games."""

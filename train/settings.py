@@ -36,7 +36,9 @@ class TrainSettings:
     n_envs: int = 1024
     """Games that are played side by side."""
     hidden: tuple[int, ...] = (128, 128)
-    """Widths of the network's hidden layers."""
+    """Widths of the network's hidden layers, in the part that values kept dice."""
+    card_hidden: tuple[int, ...] = (64, 32)
+    """The same in the part that values cards."""
     layer_norm: bool = False
     """Normalise the hidden layers."""
     points_unit: float = 20.0
@@ -71,6 +73,7 @@ class TrainSettings:
         self.check(2, "eval_games")
         self.check_positive("learning_rate", "points_unit")
         self.check_widths("hidden")
+        self.check_widths("card_hidden")
 
     def check(self, least: float, *names: str) -> None:
         """Refuse settings below ``least``, by name."""
@@ -93,7 +96,7 @@ class TrainSettings:
     @property
     def network_kwargs(self) -> dict[str, Any]:
         """Arguments of the network."""
-        names = ("ruleset", "hidden", "points_unit", "layer_norm")
+        names = ("ruleset", "hidden", "card_hidden", "points_unit", "layer_norm")
         return {name: getattr(self, name) for name in names}
 
     def to_json(self) -> str:

@@ -1,11 +1,16 @@
 """Playing a trained network with NumPy alone.
 
-The one architecture so far, ``"afterstate-mlp"``: a perceptron with ReLU (and, where asked for, LayerNorm before it) reads
-the part of a flat observation that is not about the dice, and has one output for each afterstate
-(:attr:`yacht_env.game.Game.afterstate`). The value of an action is the output of its afterstate, plus its points in units
-of ``points_unit``; the best legal one is played. States that differ in their dice alone share the perceptron's work.
+The one architecture so far, ``"afterstate-mlp"``, values what an action leaves behind, the afterstate
+(:attr:`yacht_env.game.Game.afterstate`), by two perceptrons with ReLU (and, where asked for, LayerNorm before it):
 
-Public names: :class:`NetworkPolicy`, :class:`Architecture`, :class:`NetworkInputs`.
+- ``keep``: reads the rolls left, one-hot, and the card (:class:`CardInputs`), and has one output for each keep;
+- ``card``: reads a card at the start of a turn, and has one output: what it is worth. A full card is worth 0.
+
+The value of holding dice is the output of the keep; that of filling a box is its points, in units of ``points_unit``, plus
+the value of the card that it leaves. The best legal action is played. States that differ in their dice alone share the
+perceptrons' work.
+
+Public names: :class:`NetworkPolicy`, :class:`Architecture`, :class:`CardInputs`.
 """
 
 from __future__ import annotations
@@ -17,13 +22,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from yacht_env.observation import Observation, get_observation
+from yacht_env.game import Game, State
+from yacht_env.observation import get_observation
 from yacht_env.rules import Ruleset
 
-__all__ = ["Architecture", "NetworkInputs", "NetworkPolicy"]
+__all__ = ["Architecture", "CardInputs", "NetworkPolicy"]
 
 FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
 _NORM_EPSILON = 1e-5  # torch.nn.LayerNorm's default
+_STEP_HEIGHT = 0.125  # low, or the many steps that go up together would drown all else
 
 
 @dataclass(frozen=True)
@@ -31,67 +39,81 @@ class Architecture:
     """Shape of a network.
 
     Attributes:
-        hidden: Widths of the hidden layers.
+        hidden: Widths of the hidden layers of the perceptron that values keeps.
+        card_hidden: Widths of the hidden layers of the one that values cards.
         layer_norm: Whether each hidden layer is normalised before its ReLU.
         points_unit: Points that one unit of the outputs stands for.
         kind: Name of the architecture.
     """
 
     hidden: tuple[int, ...]
+    card_hidden: tuple[int, ...]
     layer_norm: bool = False
     points_unit: float = 20.0
     kind: str = "afterstate-mlp"
 
-    def shapes(self, n_inputs: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of the weights, in order: ``0.weight``, ``0.bias``, ``0.norm.weight`` and so on."""
-        sizes = [n_inputs, *self.hidden, n_outputs]
+    def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights: ``keep.0.weight``, ``keep.0.bias``, ``keep.0.norm.weight`` and so on."""
+        card_size = CardInputs(game).size
+        sizes = {
+            "keep": (game.rolls_per_turn + card_size, *self.hidden, game.dice.first_roll_keep),
+            "card": (card_size, *self.card_hidden, 1),
+        }
         shapes: dict[str, tuple[int, ...]] = {}
-        for i, (size_in, size_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
-            shapes[f"{i}.weight"] = (size_out, size_in)
-            shapes[f"{i}.bias"] = (size_out,)
-            if self.layer_norm and i < len(self.hidden):
-                shapes[f"{i}.norm.weight"] = (size_out,)
-                shapes[f"{i}.norm.bias"] = (size_out,)
+        for name, widths in sizes.items():
+            for i, (size_in, size_out) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+                shapes[f"{name}.{i}.weight"] = (size_out, size_in)
+                shapes[f"{name}.{i}.bias"] = (size_out,)
+                if self.layer_norm and i < len(widths) - 2:
+                    shapes[f"{name}.{i}.norm.weight"] = (size_out,)
+                    shapes[f"{name}.{i}.norm.bias"] = (size_out,)
         return shapes
 
 
-class NetworkInputs:
-    """What the perceptron reads of flat observations: all that is not about the dice.
+class CardInputs:
+    """What the perceptrons read of a card: its open boxes, and the columns that a flat observation has about its lane.
 
-    Where there is an upper bonus, the points that are still missing and the lead over the pace are also spelled out as
-    steps, one for each point: whether they are at least 1, 2, 3 ... points. What a point more is worth jumps at the
-    threshold, and two numbers alone make a perceptron slow to learn where.
+    A card's row is ``open_rows[open boxes] + lane_rows[lane]``. Where there is an upper bonus, it ends with the upper total
+    in steps, one for each point: whether it is at least 1, 2, 3 ... points. What one point more is worth differs from
+    total to total, and two smooth numbers make that slow to learn.
 
     Args:
-        observation: The flat observation.
+        game: The game.
 
     Attributes:
-        columns: Columns that are read as they are.
-        step_columns: Columns that are compared, one entry a step.
-        step_values: What they are compared with, float32.
+        open_rows: float32, shape ``(2 ** B, size)``.
+        lane_rows: float32, shape ``(L, size)``.
+        box_bits: The box that each afterstate beyond the keeps is about, as a bit, shape ``(n_afterstates - keeps,)``.
+        next_lane: The lane that each of them leads to, by lane before, shape ``(L, n_afterstates - keeps)``.
     """
 
-    def __init__(self, observation: Observation) -> None:
-        parts = [part for name, part in observation.layout.items() if name not in ("dice", "counts", "points")]
-        self.columns = [column for part in parts for column in range(part.start, part.stop)]
-        self.step_columns: list[int] = []
-        self.step_values = np.zeros(0, dtype=np.float32)
-        if "upper" in observation.layout:
-            missing = observation.layout["upper"].start
-            n = observation.game.upper_threshold
-            self.step_columns = [missing] * n + [missing + 1] * 2 * n
-            halfway = (np.arange(2 * n) + 0.5) / (2 * n)  # between two whole numbers, so that rounding can't matter
-            self.step_values = np.concatenate([(np.arange(n) + 0.5) / n, halfway]).astype(np.float32)
+    def __init__(self, game: Game) -> None:
+        observation = get_observation(game.ruleset, "flat")
+        parts = [observation.layout[name] for name in ("open_boxes", "upper", "yacht_box") if name in observation.layout]
+        columns = [column for part in parts for column in range(part.start, part.stop)]
+
+        def rows(lane: npt.NDArray[np.int64], open_boxes: npt.NDArray[np.int64]) -> FloatArray:
+            zeros = np.zeros_like(lane)
+            encoded: FloatArray = np.asarray(observation.encode(State(zeros, zeros, lane, open_boxes)))[:, columns]
+            return encoded
+
+        cards, lanes = np.arange(2**game.n_boxes), np.arange(game.n_lanes)
+        by_open = rows(np.zeros_like(cards), cards)
+        by_lane = rows(lanes, np.full_like(lanes, game.all_open)) - by_open[game.all_open]
+        steps = np.arange(1, game.upper_threshold + 1) <= game.upper_total(lanes)[:, None]
+        self.open_rows = np.hstack([by_open, np.zeros((len(cards), steps.shape[1]))]).astype(np.float32)
+        self.lane_rows = np.hstack([by_lane, steps * _STEP_HEIGHT]).astype(np.float32)
+
+        n_keeps = game.dice.first_roll_keep
+        _, first = np.unique(game.afterstate, return_index=True)
+        rolls, actions = np.unravel_index(first[n_keeps:], game.afterstate.shape)
+        self.box_bits = 1 << (actions - game.n_holds)
+        self.next_lane = game.next_lane[:, rolls, actions].astype(np.int64)
 
     @property
     def size(self) -> int:
-        """How many numbers the perceptron reads."""
-        return len(self.columns) + len(self.step_columns)
-
-    def __call__(self, observations: FloatArray) -> FloatArray:
-        """Inputs, shape ``(N, size)``, for flat observations ``(N, observation.size)``."""
-        steps = observations[:, self.step_columns] >= self.step_values
-        return np.hstack([observations[:, self.columns], steps]).astype(np.float32)
+        """How many numbers are read of a card."""
+        return self.open_rows.shape[1]
 
 
 class NetworkPolicy:
@@ -121,11 +143,11 @@ class NetworkPolicy:
         self.architecture = architecture
         self.name = name
         self.config = dict(config or {})
-        self.inputs = NetworkInputs(self.observation)
+        self.inputs = CardInputs(self.game)
         self.weights = self._checked(weights)
 
     def _checked(self, weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-        shapes = self.architecture.shapes(self.inputs.size, self.game.n_afterstates)
+        shapes = self.architecture.shapes(self.game)
         if set(weights) != set(shapes):
             wrong = sorted(set(weights) ^ set(shapes))[0]
             raise ValueError(f"weight {wrong!r} is {'missing' if wrong in shapes else 'not part of the architecture'}")
@@ -152,24 +174,45 @@ class NetworkPolicy:
         """Values of all actions in units of ``points_unit``, ``-inf`` where masked; shape ``(N, n_actions)``."""
         observations = np.asarray(observations, dtype=np.float32)
         state = self.observation.decode(observations)
-        card = self.game.pack(state._replace(roll=np.zeros_like(state.roll)))
-        _, first, which = np.unique(card, return_index=True, return_inverse=True)
-        outputs = self._perceptron(self.inputs(observations[first]))
-        values = outputs[which[:, None], self.game.afterstate[state.roll]]
+        values = self._afterstate_values(state)[np.arange(len(state.roll))[:, None], self.game.afterstate[state.roll]]
         scale = np.float32(self.observation.points_scale / self.architecture.points_unit)
         values[:, self.game.n_holds :] += observations[:, self.observation.layout["points"]] * scale
         return np.where(np.asarray(action_masks) > 0, values, np.float32(-np.inf))
 
-    def _perceptron(self, x: FloatArray) -> FloatArray:
-        n_hidden = len(self.architecture.hidden)
+    def _afterstate_values(self, state: State) -> FloatArray:
+        """Values of all afterstates, shape ``(N, n_afterstates)``; worked out once where only the dice differ."""
+        zeros = np.zeros_like(state.roll)
+        turns, turn_of_state = np.unique(self.game.pack(state._replace(roll=zeros)), return_inverse=True)
+        cards, card_of_state = np.unique(self.game.pack(State(zeros, zeros, *state[2:])), return_inverse=True)
+        keeps = self._keep_values(self.game.unpack(turns))
+        boxes = self._box_values(self.game.unpack(cards))
+        return np.hstack([keeps[turn_of_state], boxes[card_of_state]])
+
+    def _keep_values(self, state: State) -> FloatArray:
+        rolls_left = np.eye(self.game.rolls_per_turn, dtype=np.float32)[state.rolls_left]
+        return self._perceptron("keep", np.hstack([rolls_left, self._card_rows(state.lane, state.open_boxes)]))
+
+    def _box_values(self, state: State) -> FloatArray:
+        """Values of the cards that each box (and what it does to the lane) leaves, shape ``(N, n_afterstates - keeps)``."""
+        lane, open_boxes = self.inputs.next_lane[state.lane], state.open_boxes[:, None] & ~self.inputs.box_bits
+        cards, which = np.unique(open_boxes * self.game.n_lanes + lane, return_inverse=True)
+        lanes, opens = cards % self.game.n_lanes, cards // self.game.n_lanes
+        values = np.where(opens == 0, np.float32(0), self._perceptron("card", self._card_rows(lanes, opens))[:, 0])
+        return values[which.reshape(lane.shape)]
+
+    def _card_rows(self, lane: IntArray, open_boxes: IntArray) -> FloatArray:
+        return self.inputs.open_rows[open_boxes] + self.inputs.lane_rows[lane]
+
+    def _perceptron(self, name: str, x: FloatArray) -> FloatArray:
+        n_hidden = len(self.architecture.hidden if name == "keep" else self.architecture.card_hidden)
         for i in range(n_hidden + 1):
-            x = x @ self.weights[f"{i}.weight"].T + self.weights[f"{i}.bias"]
+            x = x @ self.weights[f"{name}.{i}.weight"].T + self.weights[f"{name}.{i}.bias"]
             if i == n_hidden:
                 break
             if self.architecture.layer_norm:
                 x = x - x.mean(axis=1, keepdims=True)
                 x = x / np.sqrt((x**2).mean(axis=1, keepdims=True) + np.float32(_NORM_EPSILON))
-                x = x * self.weights[f"{i}.norm.weight"] + self.weights[f"{i}.norm.bias"]
+                x = x * self.weights[f"{name}.{i}.norm.weight"] + self.weights[f"{name}.{i}.norm.bias"]
             x = np.maximum(x, 0)
         return x
 

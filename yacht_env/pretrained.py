@@ -210,6 +210,7 @@ def make_config(
         "architecture": {
             "kind": architecture.kind,
             "hidden": list(architecture.hidden),
+            "card_hidden": list(architecture.card_hidden),
             "layer_norm": architecture.layer_norm,
             "points_unit": architecture.points_unit,
         },
@@ -244,14 +245,20 @@ def _check_config(config: dict[str, Any], ruleset: str | Ruleset | None) -> tupl
     played = get_ruleset(ruleset if ruleset is not None else rules["name"])
     if played.fingerprint != rules["fingerprint"]:
         raise ValueError(f"it plays other rules than {played.name!r} (hash {str(rules['fingerprint'])[:12]}…)")
-    hidden, unit = shape["hidden"], shape["points_unit"]
+    unit = shape["points_unit"]
     if shape["kind"] != "afterstate-mlp":
         raise ValueError(f"unknown architecture {shape['kind']!r}")
-    if not isinstance(hidden, list) or not all(type(n) is int and 0 < n <= 2**16 for n in hidden) or len(hidden) > 32:
-        raise ValueError(f"hidden layers {hidden!r:.80}; expected a list of widths")
+    for name in ("hidden", "card_hidden"):
+        _check_widths(shape[name], name)
     if type(shape["layer_norm"]) is not bool or type(unit) not in (int, float) or not 0 < unit < 1e6:
         raise ValueError("layer_norm must be true or false, and points_unit a positive number")
-    return played, Architecture(tuple(hidden), shape["layer_norm"], float(unit))
+    return played, Architecture(tuple(shape["hidden"]), tuple(shape["card_hidden"]), shape["layer_norm"], float(unit))
+
+
+def _check_widths(widths: Any, name: str) -> None:
+    is_list = isinstance(widths, list) and 0 < len(widths) <= 32
+    if not is_list or not all(type(n) is int and 0 < n <= 2**16 for n in widths):
+        raise ValueError(f"{name} {widths!r:.80}; expected a list of widths")
 
 
 def _check_index(content: bytes) -> dict[str, dict[str, Any]]:

@@ -83,7 +83,7 @@ def export(args: ExportArgs) -> Evaluation:
         n_games=args.games,
         name=args.name,
     )
-    config = policy.config | {"name": args.name, "parameters": policy.n_parameters, "result": result.to_dict()}
+    config = policy.config | {"name": args.name, "parameters": policy.n_parameters, "result": result.summary()}
     folder = args.models / args.name
     save_agent(folder, policy.weights, config)
     write_atomically(folder / "README.md", model_card(config))

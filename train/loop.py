@@ -176,8 +176,8 @@ class _Keeper(BaseCallback):
             steps=self.num_timesteps,
             seconds=round(self.seconds, 1),
             eval_seconds=round(self.eval_seconds, 1),
-            last=result.to_dict(),
-            best=self.best.to_dict() if self.best else None,
+            last=result.summary(),
+            best=self.best.summary() if self.best else None,
         )
 
     def _save_best(self, result: Evaluation) -> None:
@@ -193,7 +193,7 @@ class _Keeper(BaseCallback):
         }
         name = f"{run.algorithm}-{run.settings.ruleset}"
         config = make_config(
-            name, run.settings.ruleset, policy.architecture, training=training, result=result.to_dict()
+            name, run.settings.ruleset, policy.architecture, training=training, result=result.summary()
         )
         config |= {"parameters": policy.n_parameters, "curve": self.curve}
         save_agent(run.folder / "best", policy.weights, config)

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import gymnasium
 
+from yacht_env.distribution import ScoreDistribution
 from yacht_env.env import YachtEnv
 from yacht_env.evaluation import Evaluation, evaluate
+from yacht_env.explain import explain
 from yacht_env.network import NetworkPolicy
+from yacht_env.odds import box_odds
 from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
 from yacht_env.pretrained import PretrainedError, load_pretrained
 from yacht_env.rules import RULESETS, Ruleset, get_ruleset
@@ -33,10 +36,13 @@ __all__ = [
     "PretrainedError",
     "RandomPolicy",
     "Ruleset",
+    "ScoreDistribution",
     "Solution",
     "YachtEnv",
     "YachtVectorEnv",
+    "box_odds",
     "evaluate",
+    "explain",
     "get_ruleset",
     "load_pretrained",
     "solve",

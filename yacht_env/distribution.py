@@ -68,7 +68,7 @@ class ScoreDistribution:
         at_most = np.cumsum(self.probability)
         reached = int(np.searchsorted(at_most, share - 1e-12))  # sums of rounded numbers may fall short by a trace
         possible = np.flatnonzero(self.probability)
-        return int(possible[min(np.searchsorted(possible, reached), len(possible) - 1)])
+        return int(possible[min(int(np.searchsorted(possible, reached)), len(possible) - 1)])
 
     def against(self, other: ScoreDistribution) -> Outcome:
         """Chances of winning, drawing and losing against another player, each with dice of their own."""

@@ -375,6 +375,13 @@ class Game:
         fields = (self.dice.roll_index(dice), rolls.astype(np.int64), self.lane(bits, upper_total, yacht_box), bits)
         return State(*np.broadcast_arrays(*fields))
 
+    def action_text(self, roll: int, action: int) -> str:
+        """An action on a roll in words: ``hold 6 6 6 6``, ``roll all dice``, or ``fill Sixes``."""
+        if action >= self.n_holds:
+            return f"fill {self.ruleset.box_names[action - self.n_holds]}"
+        held = self.dice.held_faces(roll, action)
+        return "hold " + " ".join(map(str, held)) if held.size else "roll all dice"
+
     def pack(self, state: State) -> IntArray:
         """The states as single int64 numbers, see the module."""
         roll_bits, rolls_bits, lane_bits = self._widths

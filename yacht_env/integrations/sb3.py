@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import TensorBoardOutputFormat
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
@@ -35,6 +36,9 @@ _EVAL_FIGURES = (
     "gap_from_holds",
     "gap_from_boxes",
 )
+
+
+_COSTLIEST = 5  # decisions that are written out after each evaluation
 
 
 class YachtVecEnv(VecEnv):
@@ -201,8 +205,9 @@ class ExactEvalCallback(BaseCallback):
     """Measures the model exactly while it learns, and says when it is the best so far.
 
     Logs ``eval/expected_score``, ``eval/optimality_gap``, ``eval/share_of_optimum``, ``eval/agreement``, and the gap's parts
-    ``eval/gap_from_holds`` and ``eval/gap_from_boxes``, in points. Evaluates before the first rollout that starts ``every``
-    or more steps after the last evaluation, and at the end of training.
+    ``eval/gap_from_holds`` and ``eval/gap_from_boxes``, in points; finer parts under ``gap_by_roll`` and ``gap_by_kind``;
+    and, in TensorBoard, the five costliest decisions as text. Evaluates before the first rollout that starts ``every`` or
+    more steps after the last evaluation, and at the end of training.
 
     Args:
         ruleset: The game.
@@ -237,9 +242,10 @@ class ExactEvalCallback(BaseCallback):
         """Measure the model as it is, log the figures, and report them."""
         policy = self.make_policy(self.model)
         result = evaluate(policy, self.ruleset, observation=self.observation, **self.evaluate_kwargs)
-        figures = result.to_dict()
+        figures = result.summary()
         for key in (*_EVAL_FIGURES, *(("standard_error",) if result.method == "estimate" else ())):
             self.logger.record(f"eval/{key}", figures[key])
+        self._log_anatomy(result)
         self.logger.dump(self.num_timesteps)
         is_best = result.expected_score > self.best_score
         self.best_score = max(self.best_score, result.expected_score)
@@ -247,6 +253,16 @@ class ExactEvalCallback(BaseCallback):
         if self.on_result is not None:
             self.on_result(result, is_best)
         return result
+
+    def _log_anatomy(self, result: Evaluation) -> None:
+        for roll, lost in zip(("first", "second", "last"), result.anatomy.by_roll, strict=True):
+            self.logger.record(f"gap_by_roll/after_{roll}", lost)
+        for kind, lost in result.anatomy.by_kind.items():
+            self.logger.record(f"gap_by_kind/{kind.replace(' ', '_')}", lost)
+        for output in self.logger.output_formats:
+            if isinstance(output, TensorBoardOutputFormat):
+                text = "\n\n".join(map(str, result.anatomy.costliest[:_COSTLIEST]))
+                output.writer.add_text("eval/costliest_decisions", text, self.num_timesteps)
 
     def _on_training_start(self) -> None:
         if self.num_timesteps == 0:

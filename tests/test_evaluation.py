@@ -152,13 +152,13 @@ def test_greedy_scratches_the_first_of_several_worthless_boxes():
     policy, game = GreedyPolicy(), get_game("yacht")
     state = game.encode_state([[1, 1, 2, 2, 4]], [0], ["Fives", "Sixes", "Yacht"])
     state = State(*(np.atleast_1d(field) for field in state))
-    assert policy.best_actions(state).tolist() == [game.n_holds + 4]
+    assert policy.state_actions(state).tolist() == [game.n_holds + 4]
 
 
 def test_greedy_fills_a_box_rather_than_roll_for_nothing():
     policy, game = GreedyPolicy(), get_game("yacht")
     state = State(*(np.atleast_1d(field) for field in game.encode_state([[6] * 5], [2], ["Sixes", "Yacht"])))
-    assert policy.best_actions(state).tolist() == [game.n_holds + 11]
+    assert policy.state_actions(state).tolist() == [game.n_holds + 11]
 
 
 @pytest.mark.parametrize(

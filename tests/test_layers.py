@@ -24,9 +24,10 @@ LAYERS = {
     "game": {"rules", "dice"},
     "observation": {"rules", "dice", "game"},
 }
-TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard", "matplotlib"}
+TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard"}
+PLOTTING_LIBRARIES = {"matplotlib"}
 ENVIRONMENTS = {"env", "vector_env"}
-JUDGES = {"solver", "evaluation"}
+JUDGES = {"solver", "evaluation", "forward_pass", "simulation", "anatomy", "distribution"}
 
 
 def sources(folder: str) -> list[Path]:
@@ -145,6 +146,13 @@ def test_nothing_but_the_integrations_imports_an_integration(module):
 def test_only_the_integrations_import_training_libraries(module):
     if not module.startswith(f"{PACKAGE}.integrations."):
         assert not libraries(modules()[module]) & TRAINING_LIBRARIES
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_only_the_report_plots_and_not_when_it_is_imported(module):
+    if module != f"{PACKAGE}.html_report":
+        assert not libraries(modules()[module]) & PLOTTING_LIBRARIES
+    assert not libraries(modules()[module], module_level(modules()[module])) & PLOTTING_LIBRARIES
 
 
 @pytest.mark.parametrize("module", sorted(modules()))

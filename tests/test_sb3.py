@@ -97,6 +97,23 @@ def test_maskable_ppo_from_the_box_is_measured_exactly_while_it_learns():
     assert callback.best_score == max(result.expected_score for result, _ in results)
 
 
+def test_the_anatomy_of_the_gap_goes_to_tensorboard(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    results = []
+    callback = ExactEvalCallback(every=10**9, on_result=lambda result, is_best: results.append(result))
+    model = MaskablePPO("MlpPolicy", YachtVecEnv(8, seed=0), n_steps=8, n_epochs=1, seed=0, tensorboard_log=str(tmp_path))
+    model.learn(64, callback=callback)
+    events = accumulator.EventAccumulator(str(next(tmp_path.iterdir())))
+    events.Reload()
+    by_roll = [events.Scalars(f"gap_by_roll/after_{roll}")[-1].value for roll in ("first", "second", "last")]
+    by_kind = [events.Scalars(tag)[-1].value for tag in events.Tags()["scalars"] if tag.startswith("gap_by_kind/")]
+    gap = results[-1].optimality_gap
+    assert sum(by_roll) == pytest.approx(gap, rel=1e-5) and sum(by_kind) == pytest.approx(gap, rel=1e-5)
+    assert len(by_kind) == 3
+    text = events.Tensors("eval/costliest_decisions/text_summary")[-1].tensor_proto.string_val[0].decode()
+    assert text == "\n\n".join(map(str, results[-1].anatomy.costliest[:5])) and text.count("instead of") == 5
+
+
 def test_the_single_environment_works_with_sb3s_own_names():
     env = make_vec_env("yacht_env:Yacht-v0", n_envs=2, seed=0)
     model = MaskablePPO("MlpPolicy", env, n_steps=16, batch_size=16, n_epochs=1).learn(64)

@@ -172,21 +172,27 @@ class NetworkPolicy:
 
     def action_values(self, observations: FloatArray, action_masks: npt.NDArray[np.int8]) -> FloatArray:
         """Values of all actions in units of ``points_unit``, ``-inf`` where masked; shape ``(N, n_actions)``."""
-        observations = np.asarray(observations, dtype=np.float32)
-        state = self.observation.decode(observations)
-        values = self._afterstate_values(state)[np.arange(len(state.roll))[:, None], self.game.afterstate[state.roll]]
-        scale = np.float32(self.observation.points_scale / self.architecture.points_unit)
-        values[:, self.game.n_holds :] += observations[:, self.observation.layout["points"]] * scale
-        return np.where(np.asarray(action_masks) > 0, values, np.float32(-np.inf))
+        state = self.observation.decode(np.asarray(observations, dtype=np.float32))
+        return self._masked_values(state, action_masks)
 
-    def _afterstate_values(self, state: State) -> FloatArray:
-        """Values of all afterstates, shape ``(N, n_afterstates)``; worked out once where only the dice differ."""
-        zeros = np.zeros_like(state.roll)
-        turns, turn_of_state = np.unique(self.game.pack(state._replace(roll=zeros)), return_inverse=True)
-        cards, card_of_state = np.unique(self.game.pack(State(zeros, zeros, *state[2:])), return_inverse=True)
-        keeps = self._keep_values(self.game.unpack(turns))
-        boxes = self._box_values(self.game.unpack(cards))
-        return np.hstack([keeps[turn_of_state], boxes[card_of_state]])
+    def state_actions(self, state: State) -> IntArray:
+        """The best actions in states, shape ``(N,)``: what a call with their observations and masks gives, in less time."""
+        best: IntArray = self._masked_values(state, self.game.action_mask(state)).argmax(axis=1)
+        return best
+
+    def _masked_values(self, state: State, action_masks: npt.NDArray[np.int8]) -> FloatArray:
+        """Values of all actions; the perceptrons are run once for states that differ in their dice alone."""
+        game, roll, zeros = self.game, state.roll, np.zeros_like(state.roll)
+        turns, turn = np.unique(game.pack(state._replace(roll=zeros)), return_inverse=True)
+        cards, card = np.unique(game.pack(State(zeros, zeros, *state[2:])), return_inverse=True)
+        keeps, boxes = self._keep_values(game.unpack(turns)), self._box_values(game.unpack(cards))
+        values = np.full((len(roll), game.n_actions), -np.inf, dtype=np.float32)
+        rows = np.flatnonzero(state.rolls_left)
+        values[rows, : game.n_holds] = keeps[turn[rows, None], game.afterstate[roll[rows], : game.n_holds]]
+        points = game.reward[state.lane, roll, game.n_holds :] * np.float32(1 / self.architecture.points_unit)
+        values[:, game.n_holds :] = points + boxes[card[:, None], game.afterstate[roll, game.n_holds :] - keeps.shape[1]]
+        values[np.asarray(action_masks) <= 0] = -np.inf
+        return values
 
     def _keep_values(self, state: State) -> FloatArray:
         rolls_left = np.eye(self.game.rolls_per_turn, dtype=np.float32)[state.rolls_left]

@@ -5,14 +5,14 @@ Public names: :class:`Player`, :class:`Choices`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from yacht_env.game import State
 from yacht_env.observation import Observation
-from yacht_env.policies import Policy
+from yacht_env.policies import Policy, StatePolicy
 
 __all__ = ["Choices", "Player"]
 
@@ -52,7 +52,7 @@ class Player:
             ValueError: for an illegal action or an answer of another shape or type, naming the state.
         """
         n = len(state.roll)
-        answer = np.asarray(self.policy(self.observation.encode(state), self.game.action_mask(state)))
+        answer = self._ask(state)
         if answer.shape == (n,) and np.issubdtype(answer.dtype, np.integer):
             choices = Choices(np.arange(n), answer.astype(np.int64), np.ones(n))
         elif answer.shape == (n, self.game.n_actions) and np.issubdtype(answer.dtype, np.floating):
@@ -69,6 +69,12 @@ class Player:
                 f"the policy plays the illegal action {choices.action[first]} in {self._describe(state, choices.row[first])}"
             )
         return choices
+
+    def _ask(self, state: State) -> npt.NDArray[Any]:
+        """The policy's answer; a policy that reads states need not see them encoded."""
+        if isinstance(self.policy, StatePolicy):
+            return np.asarray(self.policy.state_actions(state))
+        return np.asarray(self.policy(self.observation.encode(state), self.game.action_mask(state)))
 
     def _from_probabilities(self, state: State, probabilities: FloatArray) -> Choices:
         n = len(probabilities)

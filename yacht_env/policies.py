@@ -3,7 +3,8 @@
 A policy is any callable that takes a batch of observations and of action masks and returns either one action a row or the
 probability of every action a row. A torch model, a JAX function, a lookup table or a rule in ten lines all fit.
 
-Public names: :class:`Policy`, :class:`RandomPolicy`, :class:`GreedyPolicy`, :class:`OptimalPolicy`.
+Public names: :class:`Policy`, :class:`RandomPolicy`, :class:`GreedyPolicy`, :class:`OptimalPolicy`,
+:class:`StatePolicy`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from yacht_env.observation import Form, get_observation
 from yacht_env.rules import Ruleset
 from yacht_env.solver import TIE, Solution, TurnModel, solve
 
-__all__ = ["GreedyPolicy", "OptimalPolicy", "Policy", "RandomPolicy"]
+__all__ = ["GreedyPolicy", "OptimalPolicy", "Policy", "RandomPolicy", "StatePolicy"]
 
 
 @runtime_checkable
@@ -35,6 +36,18 @@ class Policy(Protocol):
 
     def __call__(self, observations: Any, action_masks: npt.NDArray[np.int8], /) -> npt.NDArray[Any]:
         """Actions ``(N,)`` or action probabilities ``(N, n_actions)``."""
+        ...
+
+
+@runtime_checkable
+class StatePolicy(Policy, Protocol):
+    """A policy that can also be asked in states, which saves encoding them.
+
+    It must answer as it would to their observations and masks.
+    """
+
+    def state_actions(self, state: State, /) -> npt.NDArray[np.int64]:
+        """Actions, shape ``(N,)``, for states of shape ``(N,)``."""
         ...
 
 
@@ -61,9 +74,9 @@ class _ValuePolicy:
         """Actions, shape ``(N,)``."""
         form: Form = "dict" if isinstance(observations, dict) else "flat"
         state = get_observation(self.game.ruleset, form).decode(observations)
-        return self.best_actions(state)
+        return self.state_actions(state)
 
-    def best_actions(self, state: State) -> npt.NDArray[np.int64]:
+    def state_actions(self, state: State) -> npt.NDArray[np.int64]:
         """Actions for encoded states of shape ``(N,)``: filling a box before rolling on, then the lowest number."""
         values = self.model.action_values(state)
         best = values >= values.max(axis=1, keepdims=True) - TIE

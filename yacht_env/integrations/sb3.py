@@ -221,7 +221,7 @@ class ExactEvalCallback(BaseCallback):
     def __init__(
         self,
         ruleset: str | Ruleset = "yacht",
-        every: int = 500_000,
+        every: int = 1_000_000,
         observation: Form = "flat",
         make_policy: Callable[[BaseAlgorithm], Policy] = model_policy,
         on_result: Callable[[Evaluation, bool], None] | None = None,

@@ -16,8 +16,9 @@ import pytest
 from tests.brute_force import BONUS, FACE, Card, best_mean
 from yacht_env import solver
 from yacht_env.game import State, get_game
+from yacht_env.induction import backward_induction
 from yacht_env.rules import RULESETS, Joker, Ruleset, UpperBonus
-from yacht_env.solver import Solution, backward_induction, solve
+from yacht_env.solver import Solution, solve
 
 EVERY_RULESET = pytest.mark.parametrize("ruleset", RULESETS)
 
@@ -433,3 +434,13 @@ def test_state_values_come_in_batches_too() -> None:
     cards = np.array([[b in open_boxes for b in range(12)] for open_boxes in ((0,), (5, 11), range(12))])
     expected = [solution.state_value(np.flatnonzero(card).tolist()) for card in cards]
     np.testing.assert_array_equal(solution.state_value(cards), expected)
+
+
+@EVERY_RULESET
+def test_every_value_is_that_of_a_turn_on_the_values_after_it(ruleset):
+    """Bellman's equation, by the code that values single turns, on cards drawn at random from all layers."""
+    solution = solved(ruleset)
+    open_boxes, lane = np.nonzero(np.isfinite(solution.values))
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(open_boxes))[:2_000]
+    turns = solution.model.turn_values(open_boxes[rows], lane[rows])
+    np.testing.assert_allclose(turns, solution.values[open_boxes[rows], lane[rows]], rtol=0, atol=1e-10)

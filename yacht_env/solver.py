@@ -17,7 +17,7 @@ The method is the usual one for games of this family (Verhoeff, "Optimal solitai
 optimal strategy for Yahtzee", 2006); the running means and maxima are those of Pawlewicz, "Nearly optimal computer play in
 multi-player Yahtzee", 2010.
 
-Public names: :func:`solve`, :class:`Solution`, :func:`backward_induction`, :class:`TurnTables`, :class:`TurnModel`.
+Public names: :func:`solve`, :class:`Solution`, :class:`TurnTables`, :class:`TurnModel`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import io
 import os
 import warnings
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,10 +39,11 @@ import platformdirs
 from yacht_env.dice import max_over_keeps, mean_over_rolls
 from yacht_env.files import write_atomically
 from yacht_env.game import Game, State, get_game
+from yacht_env.induction import backward_induction
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 
-__all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "backward_induction", "solve"]
+__all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "solve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -182,37 +182,6 @@ def _best_rolls(game: Game, keep_values: FloatArray, fill: FloatArray) -> FloatA
     values = keep_values.copy()
     values[game.dice.first_roll_keep :] = fill
     return max_over_keeps(game.dice, values)
-
-
-def backward_induction(game: Game, progress: Progress | None = None) -> FloatArray:
-    """V of every card of a game.
-
-    Args:
-        game: The game.
-        progress: Called with (lanes solved, lanes in all) after each block.
-
-    Returns:
-        Expected points from the start of a turn, by open boxes (bits) and lane, shape ``(2 ** B, L)``, float64; NaN
-        where no game can come.
-    """
-    reachable = game.reachable_lanes
-    values = np.where(reachable, 0.0, np.nan)
-    model = TurnModel(game, values)
-    solved, total = 0, int(reachable[1:].sum())
-
-    def solve_block(cards: tuple[IntArray, IntArray]) -> int:
-        values[cards] = model.turn_values(*cards)  # blocks of a layer read the layers below, and write their own cards
-        return len(cards[0])
-
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        for layer in range(1, game.n_boxes + 1):
-            open_boxes, lane = np.nonzero(reachable & (game.n_open == layer)[:, None])
-            blocks = [(open_boxes[i : i + _BLOCK], lane[i : i + _BLOCK]) for i in range(0, len(lane), _BLOCK)]
-            for n in pool.map(solve_block, blocks):
-                solved += n
-                if progress:
-                    progress(solved, total)
-    return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,7 @@ PRESETS = {
     "demo": DQNSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
     "full": DQNSettings(
         preset="full",
-        total_steps=60_000_000,
+        total_steps=20_000_000,
         hidden=(192, 192),
         buffer_size=4_000_000,
         eval_every=2_000_000,

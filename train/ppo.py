@@ -53,7 +53,7 @@ PRESETS = {
     "demo": PPOSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
     "full": PPOSettings(
         preset="full",
-        total_steps=60_000_000,
+        total_steps=20_000_000,
         hidden=(192, 192),
         critic=(192, 192),
         eval_every=2_000_000,

@@ -82,7 +82,7 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self._state: SingleState | None = None
         self._scores: list[int | None] = [None] * self.game.n_boxes
         self._total = 0
-        self._held: list[int] = []  # faces of the dice that the last hold kept
+        self._last_hold: tuple[int, int] | None = None  # roll and action, where the last action held dice
         self._window: Window | None = None
 
     @property
@@ -103,9 +103,10 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         open_boxes = self._state.open_boxes
         self._scores = [None if open_boxes >> b & 1 else 0 for b in range(self.game.n_boxes)]
         self._total = 0
-        self._held = []
+        self._last_hold = None
         self._show()
-        return self._observation.encode_one(self._state), self._info(False)
+        info = {"action_mask": self.game.action_mask(self._state), "invalid_action": False}
+        return self._observation.encode_one(self._state), info
 
     def step(self, action: np.int64 | int | npt.NDArray[np.int64]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action, a whole number (or an array of just one); see the class.
@@ -117,16 +118,18 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         before, choice = self.state, operator.index(action.item() if isinstance(action, np.ndarray) else action)
         if not before.open_boxes:
             raise gymnasium.error.ResetNeeded("the game is over; call reset() before the next step")
-        self._state, points, legal = self.game.move(before, choice, self.np_random.random())
+        after, points, legal = self.game.move(before, choice, self.np_random.random())
+        self._state = after
         if legal:
             self._keep_record(before, choice, points)
-        self._show()
+        if self.render_mode == "human":
+            self._show()
         return (
-            self._observation.encode_one(self._state),
+            self._observation.encode_one(after),
             float(points) if legal else -self.invalid_action_penalty,
-            not self._state.open_boxes,
+            not after.open_boxes,
             False,
-            self._info(not legal),
+            {"action_mask": self.game.action_mask(after), "invalid_action": not legal},
         )
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -151,17 +154,17 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
 
     def _keep_record(self, before: SingleState, action: int, points: int) -> None:
         if action < self.game.n_holds:
-            self._held = self.game.dice.held_faces(before.roll, action).tolist()
+            self._last_hold = (before.roll, action)
             return
-        self._held = []
+        self._last_hold = None
         self._total += points
-        self._scores[action - self.game.n_holds] = points - int(self.game.bonus_paid(before, self.state))
-
-    def _info(self, invalid: bool) -> dict[str, Any]:
-        return {"action_mask": self.game.action_mask(self.state), "invalid_action": invalid}
+        if self.game.ruleset.upper_bonus:
+            points -= int(self.game.bonus_paid(before, self.state))
+        self._scores[action - self.game.n_holds] = points
 
     def _view(self) -> TableView:
-        return table_view(self.game, self.state, self._scores, self._total, self._held)
+        held = self.game.dice.held_faces(*self._last_hold).tolist() if self._last_hold else []
+        return table_view(self.game, self.state, self._scores, self._total, held)
 
     def _show(self) -> None:
         if self.render_mode == "human":

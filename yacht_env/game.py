@@ -206,6 +206,10 @@ class Game:
 
     def action_mask(self, state: State | SingleState) -> npt.NDArray[np.int8]:
         """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
+        if isinstance(state, SingleState):
+            roll, rolls_left, _, open_boxes = state
+            legal = self.legal_boxes_table.item(open_boxes, self.roll_kind.item(roll))
+            return np.concatenate((self._hold_rows[rolls_left, roll], self.box_rows[legal]))
         mask = np.empty((*np.shape(state.roll), self.n_actions), dtype=np.int8)
         mask[..., : self.n_holds] = self._hold_rows[state.rolls_left, state.roll]
         mask[..., self.n_holds :] = self.box_rows[self.legal_boxes(state)]

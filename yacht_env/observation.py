@@ -95,7 +95,7 @@ class Observation:
     def encode_one(self, state: SingleState) -> Any:
         """Observation of one state, as :attr:`space` describes it."""
         if self.form == "flat":
-            return self._encode_flat(state)
+            return self._encode_one_flat(state)
         batch = self._encode_dict(State(*(np.array([field], dtype=np.int64) for field in state)))
         return {key: rows[0] for key, rows in batch.items()}
 
@@ -138,6 +138,7 @@ class Observation:
         self._rolls_left_rows = np.eye(game.rolls_per_turn, dtype=np.float32)
         self._box_rows = game.box_rows.astype(np.float32)
         self._points = (game.reward[:, :, game.n_holds :] / np.float32(self.points_scale)).astype(np.float32)
+        self._yacht_rows = game.yacht_box(np.arange(game.n_lanes))[:, None].astype(np.float32)
         if game.ruleset.upper_bonus:
             faces = np.array([b.pattern.face if isinstance(b.pattern, Number) else 0 for b in game.ruleset.boxes])
             self._pace = (1 - game.box_rows) @ (faces / faces.sum())  # share of the threshold that is due by now
@@ -155,6 +156,25 @@ class Observation:
         if "yacht_box" in layout:
             out[..., layout["yacht_box"].start] = game.yacht_box(state.lane)
         return out
+
+    def _encode_one_flat(self, state: SingleState) -> npt.NDArray[np.float32]:
+        """What :meth:`_encode_flat` gives, in a third of the time: the parts are rows of tables."""
+        roll, rolls_left, lane, open_boxes = state
+        game = self.game
+        legal = game.legal_boxes_table.item(open_boxes, game.roll_kind.item(roll))
+        parts = [
+            self._roll_rows[roll],
+            self._rolls_left_rows[rolls_left],
+            self._box_rows[open_boxes],
+            self._points[lane, roll] * self._box_rows[legal],
+        ]
+        if "upper" in self.layout:
+            upper = np.empty(3, dtype=np.float32)
+            self._encode_upper(state, upper)
+            parts.append(upper)
+        if "yacht_box" in self.layout:
+            parts.append(self._yacht_rows[lane])
+        return np.concatenate(parts)
 
     def _encode_upper(self, state: State | SingleState, out: npt.NDArray[np.float32]) -> None:
         share = self.game.upper_total(state.lane) / self.game.upper_threshold

@@ -108,7 +108,8 @@ class Game:
         held = np.arange(self.n_holds)
         canonical = (self.dice.canonical_hold == held) & (held < self.n_holds - 1)
         can_roll = np.arange(self.rolls_per_turn) > 0
-        self._hold_rows = (canonical & can_roll[:, None, None]).astype(np.int8)  # (rolls_per_turn, R, H)
+        holds = (canonical & can_roll[:, None, None]).reshape(-1, self.n_holds)
+        self._mask_rows = np.hstack([holds, np.zeros((len(holds), self.n_boxes))]).astype(np.int8)  # by rolls left and roll
         bits = np.arange(2**self.n_boxes)[:, None] >> np.arange(self.n_boxes) & 1
         self.box_rows = bits.astype(np.int8)
         self.n_open = bits.sum(axis=1)
@@ -202,6 +203,8 @@ class Game:
 
     def legal_boxes(self, state: State | SingleState) -> IntArray:
         """Boxes that may be filled now, as bits; same shape as the fields of ``state``."""
+        if self._joker_box is None:
+            return np.asarray(state.open_boxes)  # all that are open
         return self.legal_boxes_table[state.open_boxes, self.roll_kind[state.roll]]
 
     def action_mask(self, state: State | SingleState) -> npt.NDArray[np.int8]:
@@ -209,10 +212,10 @@ class Game:
         if isinstance(state, SingleState):
             roll, rolls_left, _, open_boxes = state
             legal = self.legal_boxes_table.item(open_boxes, self.roll_kind.item(roll))
-            return np.concatenate((self._hold_rows[rolls_left, roll], self.box_rows[legal]))
-        mask = np.empty((*np.shape(state.roll), self.n_actions), dtype=np.int8)
-        mask[..., : self.n_holds] = self._hold_rows[state.rolls_left, state.roll]
-        mask[..., self.n_holds :] = self.box_rows[self.legal_boxes(state)]
+            holds = self._mask_rows[rolls_left * self.dice.n_rolls + roll, : self.n_holds]
+            return np.concatenate((holds, self.box_rows[legal]))
+        mask = self._mask_rows.take(state.rolls_left * self.dice.n_rolls + state.roll, axis=0)
+        mask[..., self.n_holds :] = self.box_rows.take(self.legal_boxes(state), axis=0)
         return mask
 
     def is_legal(self, state: State, actions: IntArray) -> npt.NDArray[np.bool_]:

@@ -134,10 +134,17 @@ class Observation:
     def _build_rows(self) -> None:
         game, dice = self.game, self.game.dice
         one_hot = np.eye(dice.n_faces, dtype=np.float32)[dice.faces - 1].reshape(dice.n_rolls, -1)
-        self._roll_rows = np.hstack([one_hot, dice.counts / np.float32(dice.n_dice)]).astype(np.float32)
-        self._rolls_left_rows = np.eye(game.rolls_per_turn, dtype=np.float32)
         self._box_rows = game.box_rows.astype(np.float32)
         self._points = (game.reward[:, :, game.n_holds :] / np.float32(self.points_scale)).astype(np.float32)
+        # A row for each number of rolls left and roll, as wide as an observation; what depends on the card is 0, but for
+        # the points of a game with one lane, where all boxes count as open.
+        rows = np.zeros((game.rolls_per_turn, dice.n_rolls, self.size), dtype=np.float32)
+        rows[:, :, self.layout["dice"]] = one_hot
+        rows[:, :, self.layout["counts"]] = dice.counts / np.float32(dice.n_dice)
+        rows[:, :, self.layout["rolls_left"]] = np.eye(game.rolls_per_turn)[:, None]
+        if game.n_lanes == 1:
+            rows[:, :, self.layout["points"]] = self._points[0]
+        self._rows = rows.reshape(-1, self.size)
         self._yacht_rows = game.yacht_box(np.arange(game.n_lanes))[:, None].astype(np.float32)
         if game.ruleset.upper_bonus:
             faces = np.array([b.pattern.face if isinstance(b.pattern, Number) else 0 for b in game.ruleset.boxes])
@@ -145,12 +152,14 @@ class Observation:
 
     def _encode_flat(self, state: State | SingleState) -> npt.NDArray[np.float32]:
         game, layout = self.game, self.layout
-        out = np.empty((*np.shape(state.roll), self.size), dtype=np.float32)
-        out[..., : layout["counts"].stop] = self._roll_rows[state.roll]
-        out[..., layout["rolls_left"]] = self._rolls_left_rows[state.rolls_left]
-        out[..., layout["open_boxes"]] = self._box_rows[state.open_boxes]
-        legal = self._box_rows[game.legal_boxes(state)]
-        np.multiply(self._points[state.lane, state.roll], legal, out=out[..., layout["points"]])
+        out = self._rows.take(state.rolls_left * game.dice.n_rolls + state.roll, axis=0)
+        is_open = self._box_rows.take(state.open_boxes, axis=0)
+        out[..., layout["open_boxes"]] = is_open
+        legal = is_open if game.ruleset.joker is None else self._box_rows.take(game.legal_boxes(state), axis=0)
+        points = out[..., layout["points"]]
+        if game.n_lanes > 1:
+            points[...] = self._points[state.lane, state.roll]
+        points *= legal
         if "upper" in layout:
             self._encode_upper(state, out[..., layout["upper"]])
         if "yacht_box" in layout:
@@ -163,8 +172,7 @@ class Observation:
         game = self.game
         legal = game.legal_boxes_table.item(open_boxes, game.roll_kind.item(roll))
         parts = [
-            self._roll_rows[roll],
-            self._rolls_left_rows[rolls_left],
+            self._rows[rolls_left * game.dice.n_rolls + roll, : self.layout["rolls_left"].stop],
             self._box_rows[open_boxes],
             self._points[lane, roll] * self._box_rows[legal],
         ]

@@ -18,7 +18,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint bench wheel tensorboard constraints clean
+.PHONY: help setup demo test test-slow lint docs bench wheel tensorboard constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -47,8 +47,11 @@ lint: $(STAMP) ## Check style and types
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
 
-bench: $(STAMP) ## Measure speed
-	$(BIN)/python -m tests.benchmarks
+docs: $(STAMP) ## Write the generated pages of docs/ anew
+	$(BIN)/python scripts/write_docs.py
+
+bench: $(STAMP) ## Measure speed, beside other programs; renews docs/performance.md
+	$(BIN)/python -m tests.benchmarks --write
 
 wheel: $(STAMP) ## Build the distributions into dist/, and check the wheel in a fresh environment
 	rm -rf dist

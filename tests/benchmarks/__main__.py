@@ -1,54 +1,117 @@
-"""Measure speed, each figure beside a yardstick of the same run: ``python -m tests.benchmarks [--json]``.
+"""Measure speed, each figure beside a yardstick of the same run: ``make bench``.
 
-Machines are noisy, so the ratio to the yardstick is what counts. The yardstick of the environments is Gymnasium's own
-CartPole, at the same number of games.
+``python -m tests.benchmarks [--json] [--write]`` prints one table, or JSON; ``--write`` also renews docs/performance.md.
+Machines are noisy, so ratios count, and both sides of a ratio are measured in one run, one after the other. Other
+programs are measured in an environment of their own (.venv-peers), which the first run sets up.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
-from collections.abc import Callable
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+import dataclasses
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 
 import yacht_env
-from yacht_env.rules import RULESETS
+from tests.benchmarks.measure import ROOT, Row, fresh_process, install_peers, peer, rate
+from yacht_env.files import write_atomically
 
-SECONDS = 1.0  # that each measurement lasts, at least
-REPEATS = 3  # of which the best counts
+CARTPOLE = "CartPole-v1 of Gymnasium"
 
 
-def rate(work: Callable[[], int], seconds: float = SECONDS, repeats: int = REPEATS) -> float:
-    """Units of work a second; ``work`` does some and returns how many."""
-    best = 0.0
-    for _ in range(repeats):
-        done, started = 0, time.perf_counter()
-        while (spent := time.perf_counter() - started) < seconds:
-            done += work()
-        best = max(best, done / spent)
-    return best
+# --------------------------------------------------------------------------------------------------------------- solver
+
+SOLVE = """
+import json, resource, time, numpy
+started = time.perf_counter()
+import yacht_env
+solution = yacht_env.solve({ruleset!r}, cache=False)
+spent = time.perf_counter() - started
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({{"spent": spent, "megabytes": peak, "value": solution.expected_score}}))
+"""
+PEER_VARIANTS = {"yatzy": "yatzy-scandinavian", "classic13": "american+forced-joker"}
+
+
+def solving() -> Iterator[Row]:
+    """First solves in fresh processes, from the start of the interpreter to its end."""
+    for ruleset in yacht_env.RULESETS:
+        ours = min((fresh_process(SOLVE.format(ruleset=ruleset)) for _ in range(2)), key=lambda one: one["seconds"])
+        theirs = peer("solve", PEER_VARIANTS[ruleset]) if ruleset in PEER_VARIANTS else None
+        ratio = theirs["seconds"] / ours["seconds"] if theirs else None
+        wanted = {"yatzy": "4 x", "classic13": "4 x", "yacht": "0.6 s"}.get(ruleset, "")
+        against = f"yatzy-solver 1.0.0 (Rust, all cores): {theirs['seconds']:.1f} s" if theirs else ""
+        note = "one core; the bandwidth of the second-level cache, and the calls of NumPy" if ratio else ""
+        if ruleset in PEER_VARIANTS and theirs is None:
+            note = "yatzy-solver 1.0.0 could not be installed"
+        yield Row(f"solve {ruleset}, a fresh process", ours["seconds"], "s", against, ratio, wanted, note)
+        if ruleset == "yatzy":
+            yield Row("solve yatzy, peak memory", ours["megabytes"], "MB", wanted="500 MB")
+
+
+def growth_of_solving() -> Iterator[Row]:
+    """Solve time against the number of cards and lanes."""
+    for ruleset in yacht_env.RULESETS:
+        game = yacht_env.game.get_game(ruleset)
+        n = int(game.reachable_lanes[1:].sum())
+        started = time.perf_counter()
+        yacht_env.solve(ruleset, cache=False)
+        spent = time.perf_counter() - started
+        yield Row(f"solve {ruleset}: {n:,} cards with their lanes", 1e6 * spent / n, "µs each")
+
+
+def best_actions() -> Iterator[Row]:
+    """Asking a solution."""
+    solution, game = yacht_env.solve("classic13"), yacht_env.game.get_game("classic13")
+    theirs = peer("best_action")
+    single = 1 / rate(lambda: bool(solution.best_action([1, 2, 3, 4, 5], 2) >= 0))
+    against = f"yatzy-solver: {1e6 * theirs['single']:.0f} µs" if theirs else ""
+    yield Row(
+        "best action of one state, classic13",
+        1e6 * single,
+        "µs",
+        against,
+        theirs["single"] / single if theirs else None,
+        "1 x",
+        "a turn's tables are made for each question: 200 calls of NumPy on single numbers",
+    )
+    rng, n = np.random.default_rng(0), 20_000
+    dice, rolls = rng.integers(1, 7, (n, 5)), rng.integers(0, 3, n)
+    open_boxes = game.box_rows[rng.integers(1, 2**7, n) << 6 | 0b111111]
+    started = time.perf_counter()
+    solution.action_values(dice, rolls, open_boxes)
+    batched = (time.perf_counter() - started) / n
+    against = f"yatzy-solver option_values_batch: {1e6 * theirs['batched']:.1f} µs" if theirs else ""
+    ratio = theirs["batched"] / batched if theirs else None
+    yield Row("values of all actions, 20,000 states, classic13", 1e6 * batched, "µs a state", against, ratio, "3 x")
+
+
+# --------------------------------------------------------------------------------------------------------- environments
 
 
 def batch_steps(env: gymnasium.vector.VectorEnv, legal: bool) -> Callable[[], int]:
-    """Steps of a batch; the actions were drawn before, so that only the environment is measured."""
+    """Steps of a batch, each with the first legal action, or with actions that were drawn before."""
     rng = np.random.default_rng(0)
     _, info = env.reset(seed=0)
     actions = rng.integers(0, env.single_action_space.n, size=env.num_envs)
 
     def one_step() -> int:
-        nonlocal actions, info
-        _, _, _, _, info = env.step(actions)
+        env.step(actions)
         return env.num_envs
 
     def one_legal_step() -> int:
-        # The first legal action; finding it is counted, and costs little beside the step.
+        # Finding the action is counted, and takes a sixth of the time.
         nonlocal info
         _, _, _, _, info = env.step(info["action_mask"].argmax(axis=1))
         return env.num_envs
@@ -56,63 +119,255 @@ def batch_steps(env: gymnasium.vector.VectorEnv, legal: bool) -> Callable[[], in
     return one_legal_step if legal else one_step
 
 
-def environment_rows() -> list[tuple[str, float, str, float | None]]:
-    rows: list[tuple[str, float, str, float | None]] = []
+def batches() -> Iterator[Row]:
+    """The batch environment, with observations, masks, rewards and autoreset, on one core."""
     for n in (1024, 16384):
         yardstick = rate(batch_steps(gymnasium.make_vec("CartPole-v1", num_envs=n), legal=False))
-        rows.append((f"CartPole-v1 (Gymnasium), {n} games", yardstick, "steps/s", None))
-        for ruleset in RULESETS:
+        for ruleset in yacht_env.RULESETS:
             env = gymnasium.make_vec("Yacht-v0", num_envs=n, ruleset=ruleset)
             speed = rate(batch_steps(env, legal=True))
-            rows.append((f"Yacht-v0 {ruleset}, {n} games, with observations and masks", speed, "steps/s", speed / yardstick))
-    return rows
+            width = env.single_observation_space.shape[0]
+            wanted = "5 M steps/s, 0.67 x" if ruleset == "yacht" else ""
+            note = f"writes {4 * width + env.single_action_space.n} bytes a step, where CartPole writes 16"
+            against = f"{CARTPOLE}: {yardstick / 1e6:.1f} M"
+            yield Row(f"Yacht-v0 {ruleset}, {n:,} games", speed, "steps/s", against, speed / yardstick, wanted, note)
 
 
-def single_row() -> tuple[str, float, str, float | None]:
-    env = yacht_env.YachtEnv()
+def growth_of_batches() -> Iterator[Row]:
+    """Steps a second against the number of games."""
+    for power in range(0, 17, 2):
+        env = gymnasium.make_vec("Yacht-v0", num_envs=2**power)
+        speed = rate(batch_steps(env, legal=True), seconds=0.5)
+        yield Row(f"Yacht-v0 yacht, a batch of {2**power:,}", speed, "steps/s")
+
+
+def masked_play(env: gymnasium.Env) -> Callable[[], int]:
+    """A thousand steps of random legal play."""
     _, info = env.reset(seed=0)
+    draw = np.random.default_rng(0).random(1000).tolist()
 
     def steps() -> int:
         nonlocal info
-        for _ in range(1000):
-            _, _, terminated, _, info = env.step(info["action_mask"].argmax())
+        for number in draw:
+            legal = info["action_mask"].nonzero()[0]
+            _, _, terminated, _, info = env.step(legal[int(number * len(legal))])
             if terminated:
                 _, info = env.reset()
+        return len(draw)
+
+    return steps
+
+
+def single() -> Iterator[Row]:
+    """One game, unwrapped."""
+    speed = rate(masked_play(yacht_env.YachtEnv()))
+    blackjack = gymnasium.make("Blackjack-v1").unwrapped
+
+    def hands() -> int:
+        blackjack.reset(seed=0)
+        for _ in range(1000):
+            if blackjack.step(0)[2]:
+                blackjack.reset()
         return 1000
 
-    return ("Yacht-v0 yacht, one game, unwrapped", rate(steps), "steps/s", None)
+    wanted, note = "200,000 steps/s; 1 x", "60 observed numbers and a mask take two of the ten microseconds; Python the rest"
+    for name, found in (("pyhtzee", peer("pyhtzee")), ("OpenSpiel 2.0.2 yacht", peer("open_spiel"))):
+        theirs = found["steps_per_second"] if found else None
+        against = f"{name}: {theirs:,.0f}" if theirs else f"{name} could not be installed"
+        yield Row("Yacht-v0 yacht, one game", speed, "steps/s", against, speed / theirs if theirs else None, wanted, note)
+    theirs = rate(hands)
+    yield Row("Yacht-v0 yacht, one game", speed, "steps/s", f"Blackjack-v1: {theirs:,.0f}", speed / theirs, wanted, note)
+    found = peer("pyhtzee")
+    if found:
+        env = gymnasium.make_vec("Yacht-v0", num_envs=1024)
+        batched = rate(batch_steps(env, legal=True))
+        ratio = batched / found["steps_per_second"]
+        against = f"pyhtzee: {found['steps_per_second']:,.0f}"
+        yield Row("Yacht-v0 yacht, 1,024 games", batched, "steps/s", against, ratio, "100 x")
 
 
-def solve_rows() -> list[tuple[str, float, str, float | None]]:
-    rows: list[tuple[str, float, str, float | None]] = []
-    for ruleset in RULESETS:
+# ----------------------------------------------------------------------------------------------------------- evaluation
+
+EVALUATE = """
+import json, resource, time, numpy as np, yacht_env
+from yacht_env.network import Architecture, NetworkPolicy
+shape, game = Architecture({hidden}, (64, 32)), yacht_env.game.get_game("yacht")
+rng = np.random.default_rng(0)
+weights = {{k: (rng.normal(size=s) / s[-1] ** 0.5).astype(np.float32) for k, s in shape.shapes(game).items()}}
+network = NetworkPolicy("yacht", shape, weights)
+yacht_env.solve("yacht")
+before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+result = yacht_env.evaluate(network, "yacht", all_states=True)
+spent = time.perf_counter() - started
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({{"spent": spent, "megabytes": (peak - before) / 1024, "states": result.n_states}}))
+"""
+
+
+def evaluating() -> Iterator[Row]:
+    """Exact evaluation, the anatomy and the distribution included; every state is asked about."""
+    for hidden in ((64, 64), (128, 128), (256, 256), (512, 512)):
+        found = fresh_process(EVALUATE.format(hidden=hidden))
+        wanted = "10 s" if hidden == (256, 256) else ""
+        what = f"evaluate a {hidden[0]}-{hidden[1]} network in all {found['states']:,} states of yacht"
+        yield Row(what, found["spent"], "s", wanted=wanted, note="choosing among 44 values in each state; see the growth")
+        if wanted:
+            yield Row(f"{what}, memory above the solution", found["megabytes"], "MB", wanted="1,000 MB")
+
+
+def estimating() -> Iterator[Row]:
+    """Games that an estimate needs, against plain simulation to the same error."""
+    for name in ("greedy", *yacht_env.pretrained.list_pretrained()):
+        policy = yacht_env.GreedyPolicy() if name == "greedy" else yacht_env.load_pretrained(name)
+        result = yacht_env.evaluate(policy, policy.game.ruleset, method="estimate", n_games=20_000)
+        ratio = result.n_plain_games / result.n_games
+        against = f"plain simulation to ± {result.standard_error:.3f}: {result.n_plain_games:,.0f} games"
+        yield Row(f"estimate {name} on {result.ruleset}", result.n_games, "games", against, ratio, "10 x")
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def training() -> Iterator[Row]:
+    """What the environment takes of PPO's rollouts, and how fast rollouts and trainers are."""
+    try:
+        import torch
+        from stable_baselines3.common.callbacks import CallbackList
+        from stable_baselines3.common.env_util import make_vec_env
+
+        from train.dqn import PRESETS as DQN
+        from train.dqn import make_model as make_dqn
+        from train.ppo import PRESETS as PPO
+        from train.ppo import make_model as make_ppo
+        from yacht_env.integrations.sb3 import YachtVecEnv
+    except ModuleNotFoundError as error:
+        yield Row("training", 0, "", note=f"left out, since {error.name} is missing")
+        return
+    torch.set_num_threads(1)
+
+    def rollout(env: object) -> tuple[float, float]:
+        """Steps a second of a rollout, and the environment's share of its time."""
+        model = make_ppo(PPO["quick"], env)
+        spent = 0.0
+        step = model.env.step
+
+        def timed(actions: np.ndarray) -> object:
+            nonlocal spent
+            started = time.perf_counter()
+            answer = step(actions)
+            spent += time.perf_counter() - started
+            return answer
+
+        model.env.step = timed
+        _, callback = model._setup_learn(10**9, CallbackList([]))
         started = time.perf_counter()
-        yacht_env.solve(ruleset, cache=False)
-        rows.append((f"solve {ruleset}", time.perf_counter() - started, "s", None))
-    return rows
+        model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
+        whole = time.perf_counter() - started
+        return model.n_steps * model.n_envs / whole, spent / whole
+
+    speed, share = rollout(YachtVecEnv(1024, reward_scale=0.05, seed=0))
+    plain, plain_share = rollout(make_vec_env("yacht_env:Yacht-v0", n_envs=1024, seed=0))
+    note = f"{100 * plain_share:.0f} % with DummyVecEnv"
+    yield Row("the environment's share of a PPO rollout", 100 * share, "%", wanted="3 %", note=note)
+    against = f"stable-baselines3's DummyVecEnv: {plain:,.0f}"
+    yield Row("collecting a PPO rollout, 1,024 games", speed, "steps/s", against, speed / plain, "5 x")
+    for name, make, settings, n in (("PPO", make_ppo, PPO["quick"], 110_000), ("DQN", make_dqn, DQN["quick"], 80_000)):
+        speeds = []
+        for env in (
+            YachtVecEnv(1024, reward_scale=0.05, seed=0),
+            make_vec_env("yacht_env:Yacht-v0", n_envs=1024, seed=0),
+        ):
+            model = make(settings, env)
+            started = time.perf_counter()
+            model.learn(n)
+            speeds.append(model.num_timesteps / (time.perf_counter() - started))
+        against = f"the same with DummyVecEnv: {speeds[1]:,.0f}"
+        yield Row(f"training {name}, quick preset, one core", speeds[0], "steps/s", against, speeds[0] / speeds[1])
 
 
-def evaluation_rows() -> list[tuple[str, float, str, float | None]]:
-    rows: list[tuple[str, float, str, float | None]] = []
-    policies = {"greedy": yacht_env.GreedyPolicy(), "random": yacht_env.RandomPolicy()}
-    for name, policy in policies.items():
-        started = time.perf_counter()
-        yacht_env.evaluate(policy)
-        rows.append((f"evaluate the {name} policy exactly, yacht", time.perf_counter() - started, "s", None))
-    return rows
+# ---------------------------------------------------------------------------------------------------------------- output
+
+SECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
+    "Solving": solving,
+    "Asking a solution": best_actions,
+    "Batches of games": batches,
+    "One game": single,
+    "Evaluating": evaluating,
+    "Estimating": estimating,
+    "Training": training,
+    "How solving grows": growth_of_solving,
+    "How batches grow": growth_of_batches,
+}
+
+
+def figure(row: Row) -> str:
+    """The value to read."""
+    value = f"{row.value:,.0f}" if row.value >= 1000 else f"{row.value:.3g}"
+    return f"{value} {row.unit}"
+
+
+def text(rows: dict[str, list[Row]]) -> str:
+    """The table for a terminal."""
+    width = max(len(row.what) for part in rows.values() for row in part)
+    lines = []
+    for section, part in rows.items():
+        lines += ["", section]
+        for row in part:
+            ratio = f"{row.ratio:8.2f} x  {row.against}" if row.ratio else ""
+            lines.append(f"  {row.what:<{width}}  {figure(row):>20}  {ratio}".rstrip())
+    return "\n".join(lines)
+
+
+def page(rows: dict[str, list[Row]]) -> str:
+    """docs/performance.md."""
+    lines = [
+        "# Performance",
+        "",
+        "Made by `make bench`. Machines are noisy: what counts are the ratios, whose sides were measured in the same run.",
+        "",
+        f"Machine: {_machine()}. Versions: {_versions()}.",
+    ]
+    for section, part in rows.items():
+        lines += ["", f"## {section}", "", (SECTIONS[section].__doc__ or "").strip(), ""]
+        lines += ["| what | figure | ratio | against | wanted | limit or remark |", "|---|--:|--:|---|---|---|"]
+        for row in part:
+            ratio = f"{row.ratio:.2f} x" if row.ratio else ""
+            lines.append(f"| {row.what} | {figure(row)} | {ratio} | {row.against} | {row.wanted} | {row.note} |")
+    return "\n".join(lines) + "\n"
+
+
+def _versions() -> str:
+    return f"Python {platform.python_version()}, NumPy {np.__version__}, Gymnasium {gymnasium.__version__}"
+
+
+def _machine() -> str:
+    try:
+        models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+        model = models[0].partition(":")[2].strip()
+    except (OSError, IndexError):
+        model = platform.processor() or "unknown"
+    return f"{model}, {os.cpu_count()} cores"
 
 
 def main() -> None:
-    """Print the table, or JSON."""
-    rows = [*environment_rows(), single_row(), *solve_rows(), *evaluation_rows()]
+    """Measure, and print the table or JSON."""
+    install_peers()
+    chosen = [name for name in SECTIONS if not (wanted := _wanted()) or name.lower() in wanted]
+    rows = {}
+    for section in chosen:
+        print(f"{section} ...", file=sys.stderr)
+        rows[section] = list(SECTIONS[section]())
     if "--json" in sys.argv[1:]:
-        keys = ("what", "value", "unit", "ratio")
-        print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=2))
-        return
-    width = max(len(row[0]) for row in rows)
-    for what, value, unit, ratio in rows:
-        figure = f"{value:,.0f}" if unit == "steps/s" else f"{value:.3f}"
-        print(f"{what:<{width}}  {figure:>12} {unit:<8}" + (f"  {ratio:.2f} x CartPole" if ratio else ""))
+        print(json.dumps({section: [dataclasses.asdict(row) for row in part] for section, part in rows.items()}, indent=2))
+    else:
+        print(text(rows))
+    if "--write" in sys.argv[1:]:
+        write_atomically(ROOT / "docs" / "performance.md", page(rows))
+
+
+def _wanted() -> set[str]:
+    """Sections named on the command line, in lower case; none means all."""
+    return {argument.lower() for argument in sys.argv[1:] if not argument.startswith("--")}
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import functools
 import http.server
 import json
 import random
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -349,3 +351,30 @@ def test_every_published_agent_is_as_its_card_says(name):
         estimate = yacht_env.evaluate(policy, ruleset, method="estimate", n_games=4_000, seed=11)
         error = (estimate.standard_error**2 + card["standard_error"] ** 2) ** 0.5
         assert abs(estimate.expected_score - card["expected_score"]) < 4 * error
+
+
+PLAY_A_MILLION = """
+import sys
+sys.modules["torch"] = None  # importing it fails
+import gymnasium, numpy as np, yacht_env
+policy = yacht_env.load_pretrained({name!r})
+envs = gymnasium.make_vec("Yacht-v0", num_envs=4096, ruleset=policy.game.ruleset)
+observations, info = envs.reset(seed=0)
+decisions = 0
+while decisions < 1_000_000:
+    actions = policy(observations, info["action_mask"])
+    assert info["action_mask"][np.arange(len(actions)), actions].all()
+    observations, _, _, _, info = envs.step(actions)
+    assert not info["invalid_action"].any()
+    decisions += len(actions)
+print(decisions)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", yacht_env.pretrained.list_pretrained())
+def test_a_million_decisions_without_torch_and_without_an_illegal_action(name):
+    code = PLAY_A_MILLION.format(name=name)
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert int(answer.stdout) >= 1_000_000

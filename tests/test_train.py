@@ -91,6 +91,37 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(algorithm, tmp_path):
         np.testing.assert_array_equal(weight, two.weights[key])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", TRAINERS)
+def test_a_run_killed_again_and_again_at_random_moments_goes_on(algorithm, tmp_path):
+    """SIGKILL at any moment, while it starts, learns, evaluates or saves; the curves are those of a run left alone."""
+    rng, longer = np.random.default_rng(7), {"12000": "60000", "7000": "20000"}
+    flags = [longer.get(flag, flag) for flag in FLAGS[algorithm]]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run(command(algorithm, *flags, "--run-dir", str(whole)), check=True, env=environment())
+    arguments, kills = [*flags, "--run-dir", str(killed)], 0
+    while True:
+        process = subprocess.Popen(command(algorithm, *arguments), env=environment())
+        started = time.monotonic()
+        while not list(killed.glob("checkpoints/[0-9]*")):  # nothing to go on from before the first
+            assert process.poll() is None and time.monotonic() - started < 120
+            time.sleep(0.02)
+        wait = rng.uniform(0.0, 8.0) if kills < 6 else 600.0
+        try:
+            assert process.wait(timeout=wait) == 0
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+            arguments = ["--resume", str(killed)]
+    assert kills >= 2
+    assert scalars(killed, "eval/expected_score") == scalars(whole, "eval/expected_score")
+    one, two = load_pretrained(whole / "best"), load_pretrained(killed / "best")
+    for key, weight in one.weights.items():
+        np.testing.assert_array_equal(weight, two.weights[key])
+
+
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path):
     folder = tmp_path / "run"
     flags = [*FLAGS["dqn"], "--run-dir", str(folder), "--total-steps", "10000000", "--eval-every", "10000000"]

@@ -28,7 +28,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,6 +52,7 @@ TIE = 1e-9
 """Points; values that differ by less are equal, since sums of rounded numbers differ by about 1e-13."""
 
 _BLOCK = 128  # lanes solved together: 462 x 128 float64 stay in a second-level cache
+_CARDS_KEPT = 256  # whose turn tables are kept for questions about single states; 11 kB each
 _CACHE_FORMAT = 1
 _SLOW_LANES = 20_000  # solutions of more lanes than this are worth a file in the cache
 
@@ -82,6 +83,10 @@ class TurnModel:
         self.game = game
         self.values = values
         self._outcomes = [self._outcomes_of(b) for b in range(game.n_boxes)]
+        self._tables_of_card = lru_cache(maxsize=_CARDS_KEPT)(self._make_tables_of_card)
+
+    def _make_tables_of_card(self, card: int) -> TurnTables:
+        return self.tables(np.array([card // self.game.n_lanes]), np.array([card % self.game.n_lanes]))
 
     def _outcomes_of(self, box: int) -> tuple[IntArray, IntArray]:
         """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
@@ -133,6 +138,9 @@ class TurnModel:
             Shape ``(N, A)``; ``-inf`` where the rules forbid the action.
         """
         game = self.game
+        if len(state.roll) == 1:  # questions about single states often stay with one card for a while
+            card = int(state.open_boxes[0]) * game.n_lanes + int(state.lane[0])
+            return self.action_values_from(self._tables_of_card(card), state, np.zeros(1, dtype=np.int64))
         out = np.full((len(state.roll), game.n_actions), -np.inf)
         cards, which = np.unique(state.open_boxes * game.n_lanes + state.lane, return_inverse=True)
         order = np.argsort(which, kind="stable")

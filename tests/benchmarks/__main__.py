@@ -84,7 +84,7 @@ def best_actions() -> Iterator[Row]:
         against,
         theirs["single"] / single if theirs else None,
         "1 x",
-        "a turn's tables are made for each question: 200 calls of NumPy on single numbers",
+        "the tables of a turn are kept by card; what is left are fifty calls of NumPy on single numbers",
     )
     rng, n = np.random.default_rng(0), 20_000
     dice, rolls = rng.integers(1, 7, (n, 5)), rng.integers(0, 3, n)

@@ -125,13 +125,23 @@ def model_card(config: dict[str, Any]) -> str:
         ruleset=config["ruleset"]["name"],
         rows="\n".join(lines),
         settings=flags,
+        beforehand=_what_it_knew(training["settings"]),
     )
+
+
+def _what_it_knew(settings: dict[str, Any]) -> str:
+    """What an agent knew of the dice before it played."""
+    if settings.get("expected_updates"):
+        return "It knew that the dice are fair: its targets are means over all their falls."
+    if settings.get("remove_luck"):
+        return "It knew that the dice are fair: the luck of a roll is taken out of its advantages."
+    return "Nothing told it the odds of the dice."
 
 
 _CARD = """# {name}
 
-A {algorithm} agent for the ruleset `{ruleset}`. It learned from games alone: neither the exact solution nor the odds of the
-dice were shown to it; the solution only measures it.
+A {algorithm} agent for the ruleset `{ruleset}`. It learned from games. {beforehand} The exact solution was never shown to it; it
+only measures it.
 
 | | |
 |---|---|

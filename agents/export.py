@@ -140,8 +140,10 @@ def _what_it_knew(settings: dict[str, Any]) -> str:
 
 _CARD = """# {name}
 
-A {algorithm} agent for the ruleset `{ruleset}`. It learned from games. {beforehand} The exact solution was never shown to it; it
-only measures it.
+A {algorithm} agent for the ruleset `{ruleset}`. It learned from games; the exact solution was never shown to it, and only
+measures it.
+
+{beforehand}
 
 | | |
 |---|---|

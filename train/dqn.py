@@ -52,7 +52,7 @@ PRESETS = {
     "smoke": DQNSettings(
         preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), learning_starts=5_000, eval_every=40_000
     ),
-    "demo": DQNSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
+    "demo": DQNSettings(preset="demo", total_steps=1_500_000, eval_every=300_000),
     "full": DQNSettings(
         preset="full",
         total_steps=20_000_000,

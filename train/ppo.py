@@ -48,9 +48,9 @@ class PPOSettings(TrainSettings):
 
 
 PRESETS = {
-    "quick": PPOSettings(preset="quick", total_steps=4_000_000),
+    "quick": PPOSettings(preset="quick"),
     "smoke": PPOSettings(preset="smoke", total_steps=40_000, n_envs=256, hidden=(32,), critic=(32,), eval_every=40_000),
-    "demo": PPOSettings(preset="demo", total_steps=2_000_000, eval_every=400_000),
+    "demo": PPOSettings(preset="demo", total_steps=1_500_000, eval_every=300_000),
     "full": PPOSettings(
         preset="full",
         total_steps=20_000_000,

@@ -31,7 +31,7 @@ class TrainSettings:
     """Name of the game to learn."""
     seed: int = 0
     """Of the network, the dice and the exploration."""
-    total_steps: int = 4_000_000
+    total_steps: int = 2_500_000
     """Environment steps to train for."""
     n_envs: int = 1024
     """Games that are played side by side."""

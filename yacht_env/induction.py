@@ -9,8 +9,9 @@ depends on *k* alone (and on the joker), so the tables of indices are made once 
 boxes. A block of cards with ``n`` open boxes reads blocks with ``n - 1``, so all blocks of one ``n`` can be cut and put
 together as it suits.
 
-**Columns that need no work.** While the bonus is out of reach (all open number boxes together can't bring what is missing),
-the upper total does not matter any more; such cards share one column.
+**Columns that need no work.** Two upper totals are alike where the open number boxes need to bring the same for the bonus:
+with only Sixes open and 63 to reach, 40 and 44 both need four sixes, and below 33 nothing helps. Alike cards share one
+column, which leaves three columns of five.
 
 **Arithmetic.** For each column, the best box of the 252 rolls takes about 1,000 maxima (boxes are compared by the classes
 of rolls that they tell apart, before the rolls themselves); then, twice, 1,260 additions along the lattice of keeps (the
@@ -199,29 +200,27 @@ class _Induction:
         sets = np.array([bits for bits in self.number_sets if bits.bit_count() == n_numbers])
         which, lane = np.nonzero(game.reachable_lanes[patterns | sets])
         numbers = sets[which]
-        # Where the bonus is out of reach, all upper totals are one; they are sorted before the others by -1.
-        kind = np.where(self._bonus_is_lost(numbers, lane), -1, game.upper_total(lane)) * game.n_jokers
-        key = (numbers * (game.n_lanes + game.n_jokers)) + kind + lane % game.n_jokers
-        _, first, column = np.unique(key, return_index=True, return_inverse=True)
+        least = {bits: self._least_that_suffices(bits) for bits in sets.tolist()}
+        kind = np.array([least[bits][upper] for bits, upper in zip(numbers.tolist(), game.upper_total(lane), strict=True)])
+        first, column = _distinct(np.column_stack([numbers, kind, lane % game.n_jokers]))
         cells = self.place[numbers] * game.n_lanes + lane
         numbers, lane = numbers[first], lane[first]
         boxes = [self._box(b, patterns, numbers, lane, joker_is_on) for b in range(game.n_boxes)]
         sources, points = zip(*boxes, strict=True)
-        order = np.argsort(column.reshape(-1), kind="stable")
-        bounds = np.searchsorted(column.reshape(-1)[order], np.arange(len(first) + 1))
+        order = np.argsort(column, kind="stable")
+        bounds = np.searchsorted(column[order], np.arange(len(first) + 1))
         is_open = numbers >> np.arange(game.n_boxes)[:, None] & 1 == 1
         return _Columns(list(sources), list(points), is_open, cells[order], bounds)
 
-    def _bonus_is_lost(self, numbers: IntArray, lane: IntArray) -> npt.NDArray[np.bool_]:
-        game = self.game
-        most = [self._most(b) if b in self.numbers else 0 for b in range(game.n_boxes)]
-        lost: npt.NDArray[np.bool_] = game.upper_total(lane) + game.box_rows[numbers] @ most < game.upper_threshold
-        return lost
-
-    def _most(self, box: int) -> int:
-        """The most that a number box can add to the upper total."""
-        gained = self.game.next_lane[0, :, self.game.n_holds + box] // self.game.n_jokers
-        return int(gained.max())
+    def _least_that_suffices(self, numbers: int) -> list[int]:
+        """By upper total, the least that the open number boxes can bring together and that earns the bonus; -1 for none."""
+        game, sums = self.game, {0}
+        for box in self.numbers:
+            if numbers >> box & 1:
+                gains = set((game.next_lane[0, :, game.n_holds + box] // game.n_jokers).tolist())
+                sums = {total + gain for total in sums for gain in gains}
+        needed = [game.upper_threshold - upper for upper in range(game.upper_threshold + 1)]
+        return [min((total for total in sums if total >= need), default=-1) for need in needed]
 
     def _box(
         self, box: int, patterns: int, numbers: IntArray, lane: IntArray, joker_is_on: bool

@@ -149,8 +149,8 @@ def test_only_the_integrations_import_training_libraries(module):
 
 
 @pytest.mark.parametrize("module", sorted(modules()))
-def test_only_the_report_plots_and_not_when_it_is_imported(module):
-    if module != f"{PACKAGE}.html_report":
+def test_only_plots_draw_with_matplotlib_and_not_when_they_are_imported(module):
+    if module != f"{PACKAGE}.plots":
         assert not libraries(modules()[module]) & PLOTTING_LIBRARIES
     assert not libraries(modules()[module], module_level(modules()[module])) & PLOTTING_LIBRARIES
 

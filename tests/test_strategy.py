@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from yacht_env.advice import ADVICE, Position
 from yacht_env.game import get_game
-from yacht_env.strategy import ADVICE, Position, strategy_page, weigh_advice
+from yacht_env.strategy import strategy_page, weigh_advice
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLES = {advice.title: advice for advice in ADVICE}

@@ -257,7 +257,8 @@ def _as_json(results: Sequence[Evaluation]) -> str:
 
 
 def _write_report(args: EvaluateArgs, results: Sequence[Evaluation], solution: Solution) -> None:
-    from yacht_env.html_report import write_pictures, write_report
+    from yacht_env.html_report import write_report
+    from yacht_env.plots import write_pictures
 
     optimum = evaluate(OptimalPolicy(solution), solution.ruleset, n_games=args.games, solution=solution).distribution
     if args.report:

@@ -28,7 +28,7 @@ setup: $(STAMP) ## Install everything into .venv, in the tested versions
 $(STAMP): pyproject.toml constraints.txt
 	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; fi
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install $(PIP_ARGS) -c constraints.txt -e ".[train,render,dev]"
+	$(BIN)/python -m pip install $(PIP_ARGS) -c constraints.txt -e ".[train,render,report,pettingzoo,dev]"
 	@touch $@
 
 demo: $(STAMP) ## Train an agent for about two minutes, then measure it against the optimum

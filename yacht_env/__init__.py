@@ -18,6 +18,7 @@ from yacht_env.distribution import ScoreDistribution
 from yacht_env.env import YachtEnv
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.explain import explain
+from yacht_env.match import MatchResult, play_match
 from yacht_env.network import NetworkPolicy
 from yacht_env.odds import box_odds
 from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
@@ -30,6 +31,7 @@ __all__ = [
     "RULESETS",
     "Evaluation",
     "GreedyPolicy",
+    "MatchResult",
     "NetworkPolicy",
     "OptimalPolicy",
     "Policy",
@@ -45,6 +47,7 @@ __all__ = [
     "explain",
     "get_ruleset",
     "load_pretrained",
+    "play_match",
     "solve",
 ]
 

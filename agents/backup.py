@@ -9,21 +9,15 @@ lattice of keeps (:mod:`yacht_env.dice`). It needs the odds of fair dice, and no
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import nn
 
-from yacht_env.dice import DiceTables, spread_over_rolls
+from yacht_env.dice import roll_probabilities
 from yacht_env.game import Game, State
 
-__all__ = ["DiceBackup", "roll_probabilities"]
+__all__ = ["DiceBackup"]
 
 _ILLEGAL = -1e9
-
-
-def roll_probabilities(dice: DiceTables) -> np.ndarray:
-    """The odds: probability of each roll once the dice outside each keep are rolled, shape ``(K, R)``."""
-    return spread_over_rolls(dice, np.eye(dice.n_keeps)).T
 
 
 class DiceBackup(nn.Module):

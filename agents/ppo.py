@@ -31,8 +31,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from agents.backup import roll_probabilities
 from agents.networks import AfterstateNetwork, RollValueNetwork
+from yacht_env.dice import roll_probabilities
 from yacht_env.game import get_game
 
 __all__ = ["AfterstateActorCriticPolicy", "YachtPPO"]

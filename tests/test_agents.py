@@ -6,13 +6,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
-from agents.backup import DiceBackup, roll_probabilities
+from agents.backup import DiceBackup
 from agents.dqn import AfterstateDQNPolicy, MaskedDQN
 from agents.export import network_policy, network_weights
 from agents.networks import AfterstateNetwork
 from agents.ppo import AfterstateActorCriticPolicy, YachtPPO
 from agents.replay import StateReplayBuffer
-from yacht_env.dice import dice_tables
+from yacht_env.dice import dice_tables, roll_probabilities
 from yacht_env.game import State, get_game
 from yacht_env.integrations.sb3 import YachtVecEnv
 from yacht_env.observation import get_observation

@@ -267,3 +267,29 @@ def test_a_ruleset_is_got_by_name_or_as_it_is() -> None:
         get_ruleset("yahtzee")
     with pytest.raises(TypeError, match="got 5"):
         get_ruleset(5)  # type: ignore[arg-type]
+
+
+# -------------------------------------------------------------------------------------------------------- short cards
+
+
+def test_a_short_card_keeps_its_boxes_in_order() -> None:
+    short = YACHT.with_boxes(["Yacht", 0, "Choice"])
+    assert short.box_names == ("Ones", "Choice", "Yacht")
+    assert short.name == "yacht-0-10-11"
+    assert short.boxes == tuple(YACHT.boxes[b] for b in (0, 10, 11))
+    assert YACHT.with_boxes(YACHT.box_names) is YACHT
+
+
+def test_a_short_card_keeps_the_bonus_and_the_joker_that_it_can_earn() -> None:
+    classic = RULESETS["classic13"]
+    assert classic.with_boxes(["Fives", "Sixes", "Yacht"]).upper_bonus is None  # 55 points at most
+    kept = classic.with_boxes(["Fours", "Fives", "Sixes", "Chance"])
+    assert kept.upper_bonus == classic.upper_bonus and kept.joker is None
+    assert classic.with_boxes(["Sixes", "Yacht"]).joker == classic.joker
+
+
+def test_a_short_card_of_no_box_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one box"):
+        YACHT.with_boxes([])
+    with pytest.raises(ValueError, match="no box 'Chance'"):
+        YACHT.with_boxes(["Chance"])

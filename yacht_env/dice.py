@@ -10,7 +10,7 @@ keeps that it leads to (1,260 additions in all, where a matrix of probabilities 
 a roll is the better of the roll itself and the best keeps of the dice with one die fewer.
 
 Public names: :class:`DiceTables`, :func:`dice_tables`, :func:`mean_over_rolls`, :func:`max_over_keeps`,
-:func:`spread_over_rolls`.
+:func:`spread_over_rolls`, :func:`roll_probabilities`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from yacht_env.rules import N_DICE, N_FACES
 
-__all__ = ["DiceTables", "dice_tables", "max_over_keeps", "mean_over_rolls", "spread_over_rolls"]
+__all__ = ["DiceTables", "dice_tables", "max_over_keeps", "mean_over_rolls", "roll_probabilities", "spread_over_rolls"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -201,3 +201,8 @@ def spread_over_rolls(dice: DiceTables, keep_mass: FloatArray) -> FloatArray:
         for face in range(dice.n_faces):
             keep_mass[dice.add[start:stop, face]] += share  # no keep comes twice for one face
     return keep_mass[dice.first_roll_keep :]
+
+
+def roll_probabilities(dice: DiceTables) -> FloatArray:
+    """The odds: probability of each roll once the dice outside each keep are rolled, shape ``(K, R)``."""
+    return spread_over_rolls(dice, np.eye(dice.n_keeps)).T

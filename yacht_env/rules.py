@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, SupportsIndex, TypeAlias
@@ -308,6 +308,32 @@ class Ruleset:
         changed = {box.name: box for boxes in changes.values() for box in boxes}
         card = tuple(changed.get(box.name, box) for box in self.boxes)
         return self if card == self.boxes else dataclasses.replace(self, name=f"{self.name}-house", boxes=card)
+
+    def with_boxes(self, boxes: Iterable[int | str]) -> Ruleset:
+        """The same game on a shorter card, for teaching and tests, named after the positions of its boxes.
+
+        The upper bonus stays while the number boxes that are left can reach it, the joker while its box is left.
+
+        Args:
+            boxes: Names or positions of the boxes to keep; they stay in the order of the card.
+
+        Raises:
+            ValueError: for no box at all, or one that the card lacks.
+        """
+        kept = sorted({self.index(box) for box in boxes})
+        if not kept:
+            raise ValueError("boxes must name at least one box of the card")
+        if len(kept) == self.n_boxes:
+            return self
+        card = tuple(self.boxes[b] for b in kept)
+        most = sum(N_DICE * box.pattern.face for box in card if isinstance(box.pattern, Number))
+        bonus, joker = self.upper_bonus, self.joker
+        return Ruleset(
+            name=f"{self.name}-{'-'.join(map(str, kept))}",
+            boxes=card,
+            upper_bonus=bonus if bonus is not None and most >= bonus.threshold else None,
+            joker=joker if joker is not None and any(box.name == joker.box for box in card) else None,
+        )
 
     def _with_straights(self, straights: tuple[int, int] | Literal["sum"]) -> list[Box]:
         boxes = [box for box in self.boxes if isinstance(box.pattern, Run)]

@@ -242,6 +242,18 @@ def test_an_estimate_plays_as_many_games_as_its_error_asks_for():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["greedy", "random", "lookup", "dqn-yacht", "ppo-yacht"])
+def test_the_estimate_agrees_with_the_exact_value(name):
+    made = {"greedy": GreedyPolicy, "random": RandomPolicy, "lookup": lambda: LookupPolicy(3)}
+    policy = made[name]() if name in made else load_pretrained(name)
+    exact = evaluate(policy, method="exact").expected_score
+    estimate = evaluate(policy, method="estimate", n_games=20_000, seed=9)
+    assert abs(estimate.expected_score - exact) < 4 * estimate.standard_error
+    if name not in ("random", "lookup"):  # the better the policy, the less is left of the luck
+        assert estimate.n_plain_games > 4 * estimate.n_games
+
+
+@pytest.mark.slow
 def test_the_estimate_is_unbiased_over_two_hundred_repetitions():
     exact = evaluate(GreedyPolicy(), method="exact").expected_score
     estimates = [evaluate(GreedyPolicy(), method="estimate", n_games=250, seed=seed) for seed in range(200)]

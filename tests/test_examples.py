@@ -63,3 +63,15 @@ def test_a_model_that_never_answers_ends_the_game_with_the_last_error():
     player, env = load("text_player"), yacht_env.YachtEnv(render_mode="ansi")
     with pytest.raises(player.AnswerError, match="found no action"):
         player.play(lambda prompt: "no", env)
+
+
+def test_ppo_in_one_file_learns():
+    pytest.importorskip("torch")
+    score = load("torch_ppo").main(["--total-steps", "60000", "--n-envs", "256", "--n-steps", "24", "--batch-size", "1024"])
+    assert score > 55  # random play has 37
+
+
+@pytest.mark.slow
+def test_ppo_in_one_file_reaches_95_per_cent():
+    pytest.importorskip("torch")
+    assert load("torch_ppo").main([]) > 0.95 * yacht_env.solve("yacht").expected_score

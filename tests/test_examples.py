@@ -72,6 +72,6 @@ def test_ppo_in_one_file_learns():
 
 
 @pytest.mark.slow
-def test_ppo_in_one_file_reaches_95_per_cent():
+def test_ppo_in_one_file_is_as_good_as_it_says():
     pytest.importorskip("torch")
-    assert load("torch_ppo").main([]) > 0.95 * yacht_env.solve("yacht").expected_score
+    assert load("torch_ppo").main([]) > 0.87 * yacht_env.solve("yacht").expected_score

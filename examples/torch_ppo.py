@@ -2,7 +2,8 @@
 
     python examples/torch_ppo.py --total-steps 4000000
 
-More steps bring more; what the trainers in ``train/`` do better is in docs/training.md. The games run as one batch behind ``gymnasium.make_vec``; whatever differs from an ordinary PPO is said where it does.
+More steps bring more; what the trainers in ``train/`` do better is in docs/training.md. The games run as one batch behind
+``gymnasium.make_vec``; whatever differs from an ordinary PPO is said where it does.
 """
 
 import argparse

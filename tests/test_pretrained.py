@@ -358,7 +358,8 @@ import sys
 sys.modules["torch"] = None  # importing it fails
 import gymnasium, numpy as np, yacht_env
 policy = yacht_env.load_pretrained({name!r})
-envs = gymnasium.make_vec("Yacht-v0", num_envs=4096, ruleset=policy.game.ruleset)
+mode = gymnasium.vector.AutoresetMode.SAME_STEP
+envs = gymnasium.make_vec("Yacht-v0", num_envs=4096, ruleset=policy.game.ruleset, autoreset_mode=mode)
 observations, info = envs.reset(seed=0)
 decisions = 0
 while decisions < 1_000_000:

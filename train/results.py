@@ -68,7 +68,7 @@ def learning_curves(configs: list[dict[str, Any]]) -> bytes:
             steps, _, scores = zip(*config["curve"], strict=True)
             axis.plot([step / 1e6 for step in steps], scores, marker=".", label=config["name"])
         axis.set(title=ruleset, xlabel="million steps", ylabel="expected score, points a game")
-        axis.set_ylim(0.95 * optimum, 1.004 * optimum)
+        axis.set_ylim(0.97 * optimum, 1.002 * optimum)
         axis.grid(alpha=0.3)
         axis.legend(loc="lower right")
     buffer = io.BytesIO()

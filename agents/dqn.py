@@ -72,7 +72,7 @@ class MaskedDQN(DQN):
         env: As for the base class, with flat observations.
         ruleset: A name or a :class:`~yacht_env.Ruleset`: the game that the observations are about.
         expected_updates: Whether targets are means over the dice, for which the policy has to be
-            :class:`AfterstateDQNPolicy`; else they are single samples, as usual.
+            :class:`AfterstateDQNPolicy`, and ``gamma`` 1; else they are single samples, as usual.
         kwargs: As for the base class.
     """
 
@@ -87,7 +87,14 @@ class MaskedDQN(DQN):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        self.backup = DiceBackup(get_observation(self.ruleset).game, self.q_net.q_net.points_unit).to(self.device)
+        if not self.expected_updates:
+            return
+        network = self.q_net.q_net
+        if not isinstance(network, AfterstateNetwork):
+            raise ValueError(f"expected updates need the policy AfterstateDQNPolicy, got {type(self.policy).__name__}")
+        if self.gamma != 1.0:
+            raise ValueError(f"expected updates are undiscounted: gamma must be 1, got {self.gamma}")
+        self.backup = DiceBackup(get_observation(self.ruleset).game, network.points_unit).to(self.device)
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "backup"]

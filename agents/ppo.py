@@ -100,7 +100,8 @@ class YachtPPO(MaskablePPO):
     Args:
         args: As for the base class.
         ent_coef_schedule: Entropy coefficient as a function of the progress that remains (1 to 0).
-        remove_luck: Whether the luck of the dice is taken out of the advantages.
+        remove_luck: Whether the luck of the dice is taken out of the advantages, for which the policy has to be
+            :class:`AfterstateActorCriticPolicy`.
         kwargs: As for the base class.
     """
 
@@ -114,6 +115,12 @@ class YachtPPO(MaskablePPO):
         self.ent_coef_schedule = ent_coef_schedule
         self.remove_luck = remove_luck
         super().__init__(*args, **kwargs)
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        if self.remove_luck and not isinstance(self.policy, AfterstateActorCriticPolicy):
+            name = type(self.policy).__name__
+            raise ValueError(f"removing luck needs the policy AfterstateActorCriticPolicy, got {name}")
 
     def collect_rollouts(
         self,

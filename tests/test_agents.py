@@ -296,3 +296,18 @@ def test_luck_stays_where_it_is_when_asked():
     model = ppo(remove_luck=False)
     model._luck = None
     model.learn(64 * 16)
+
+
+def test_what_needs_the_agents_own_policies_says_so():
+    env = YachtVecEnv(4)
+    with pytest.raises(ValueError, match="expected updates need the policy AfterstateDQNPolicy, got DQNPolicy"):
+        MaskedDQN("MlpPolicy", env, gamma=1.0)
+    with pytest.raises(ValueError, match="gamma must be 1, got 0.99"):
+        MaskedDQN(AfterstateDQNPolicy, env, policy_kwargs={"network_kwargs": {"ruleset": "yacht", "hidden": (8,)}})
+    with pytest.raises(ValueError, match="removing luck needs the policy AfterstateActorCriticPolicy"):
+        YachtPPO("MlpPolicy", env, n_steps=8)
+
+
+def test_sampled_targets_and_luck_left_in_work_with_plain_policies():
+    MaskedDQN("MlpPolicy", YachtVecEnv(64), expected_updates=False, learning_starts=100, buffer_size=2_000).learn(400)
+    YachtPPO("MlpPolicy", YachtVecEnv(64), remove_luck=False, n_steps=8, batch_size=64).learn(64 * 8)

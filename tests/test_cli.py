@@ -1,6 +1,8 @@
 """The command line."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +49,18 @@ def test_what_a_user_can_mend_ends_with_one_sentence(capsys, args, words):
     error = capsys.readouterr().err
     assert stop.value.code == 2
     assert words in error and error.count("\n") == 1
+
+
+def test_folders_of_one_name_are_told_apart(capsys, tmp_path):
+    names = []
+    for parent in ("a", "b"):
+        shutil.copytree(next(Path("models").glob("dqn-yacht-bonus")), tmp_path / parent / "run" / "best")
+        names.append(str(tmp_path / parent / "run"))
+    results = json.loads(run(capsys, "evaluate", *names, "--games", "20", "--json"))
+    assert len({result["policy"] for result in results}) == 2
+
+
+def test_a_run_is_found_from_inside(capsys, tmp_path, monkeypatch):
+    shutil.copytree(Path("models/dqn-yacht-bonus").resolve(), tmp_path / "run" / "best")
+    monkeypatch.chdir(tmp_path / "run")
+    assert json.loads(run(capsys, "evaluate", ".", "--games", "20", "--json"))[0]["policy"] == "run"

@@ -194,7 +194,7 @@ def test_a_result_is_plain_json():
 
 
 def test_policies_and_solutions_of_other_rules_are_refused():
-    with pytest.raises(ValueError, match="the policy plays 'yacht'; it can't be measured on 'yacht-sum'"):
+    with pytest.raises(ValueError, match="the policy plays 'yacht'; it can't be asked about 'yacht-sum'"):
         evaluate(GREEDY, "yacht-sum")
     with pytest.raises(ValueError, match="the solution is one of 'short'; expected one of 'yacht'"):
         evaluate(RANDOM, solution=solve(SHORT))
@@ -211,3 +211,14 @@ def test_a_policy_is_never_asked_about_nothing(method):
 
     evaluate(stops_at_once, method=method, n_games=50)
     assert min(sizes) > 0
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -0.5])
+def test_probabilities_are_checked_where_only_the_most_likely_counts_too(wrong):
+    def broken(observations, action_masks):
+        probabilities = action_masks / action_masks.sum(axis=1, keepdims=True)
+        probabilities[:, 32:] = wrong
+        return probabilities
+
+    with pytest.raises(ValueError, match="are not a distribution"):
+        evaluate(broken, method="estimate", n_games=10, deterministic=True)

@@ -95,3 +95,9 @@ def test_the_command_line_gives_the_odds(capsys):
     assert len(json.loads(capsys.readouterr().out)) == 12
     main(["odds", "--ruleset", "yatzy"])
     assert "Two Pairs" in capsys.readouterr().out
+
+
+def test_open_boxes_may_be_any_iterable_and_policies_must_play_the_game():
+    assert explain((6, 6, 6, 6, 2), 1, (box for box in ["Sixes", "Yacht"])).open_boxes == ("Sixes", "Yacht")
+    with pytest.raises(ValueError, match="plays 'yacht'; it can't be asked about 'yatzy'"):
+        explain((6, 6, 6, 6, 2), 1, None, "yatzy", policies={"greedy": GreedyPolicy()})

@@ -53,3 +53,8 @@ def test_the_better_player_wins_more():
 def test_matches_that_make_no_sense_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         play_match(*arguments)
+
+
+def test_a_player_of_another_game_is_refused():
+    with pytest.raises(ValueError, match="plays 'yacht'; it can't be asked about 'yatzy'"):
+        play_match({"a": GreedyPolicy()}, 5, "yatzy")

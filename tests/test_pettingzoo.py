@@ -1,5 +1,6 @@
 """Several players: PettingZoo's own tests, a referee that counts by itself, and a game of one against Yacht-v0."""
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -152,3 +153,8 @@ def test_settings_that_make_no_sense_are_refused():
     for settings in ({"num_players": 0}, {"reward": "fame"}, {"render_mode": "smell"}, {"ruleset": "chess"}):
         with pytest.raises(ValueError, match=str(next(iter(settings.values())))):
             raw_env(**settings)
+
+
+def test_a_step_before_the_first_reset_says_so():
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        raw_env().step(0)

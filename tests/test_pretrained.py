@@ -89,6 +89,7 @@ def test_a_network_is_evaluated_like_any_policy(agents):
         (lambda c: c["architecture"].update(hidden="16"), "expected a list of widths"),
         (lambda c: c["architecture"].update(card_hidden=[]), "expected a list of widths"),
         (lambda c: c["architecture"].update(points_unit=0), "positive number"),
+        (lambda c: c["architecture"].pop("card_hidden"), "its architecture lacks .card_hidden."),
         (lambda c: c.pop("architecture"), "architecture"),
     ],
 )

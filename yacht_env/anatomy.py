@@ -48,7 +48,7 @@ class BoxRecord:
     Attributes:
         name: Name of the box.
         expected_points: Points that it brings to a game on average, extra points of a joker included, the upper bonus not.
-        scratch_rate: Share of the games in which it is filled with 0.
+        scratch_rate: Share of the games in which it is filled and brings nothing.
         filled_in_turn: Chance of being filled in each turn; adds up to 1.
     """
 

@@ -244,7 +244,8 @@ def _load_policies(names: Sequence[str], ruleset: str | None) -> tuple[dict[str,
     policies: dict[str, Policy] = {}
     for name in names:
         is_published = name in agents and _agent_folder(name) == name
-        label = agents[name].name if is_published else Path(name).name
+        label = agents[name].name if is_published else Path(name).resolve().name
+        label = label if label not in policies else name  # two folders of one name are told apart by their paths
         policies[label] = agents[name] if name in agents else _SIMPLE[name](rules)
     return policies, rules
 
@@ -271,7 +272,7 @@ def _write_report(args: EvaluateArgs, results: Sequence[Evaluation], solution: S
 
 def _run_explain(args: ExplainArgs) -> None:
     policies, ruleset = _load_policies(args.agents, args.ruleset)
-    open_boxes = [int(box) if box.isdigit() else box for box in args.open] if args.open is not None else None
+    open_boxes = [int(box) if box.isdecimal() else box for box in args.open] if args.open is not None else None
     position = explain(
         args.dice,
         args.rolls_left,
@@ -299,7 +300,7 @@ def _run_strategy(args: StrategyArgs) -> None:
 
 def _agent_folder(name: str) -> str:
     """A training run stands for the best network that it keeps."""
-    best = Path(name) / "best"
+    best = Path(name).resolve() / "best"
     return str(best) if best.is_dir() else name
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from yacht_env.anatomy import Anatomy
 from yacht_env.distribution import ScoreDistribution
 from yacht_env.forward_pass import ForwardPass
-from yacht_env.game import Game
 from yacht_env.observation import Form, get_observation
 from yacht_env.player import Player
 from yacht_env.policies import Policy
@@ -139,7 +138,7 @@ def evaluate(
             where it, or the solution, belongs to another ruleset; for an unknown ruleset, form or method; for less than
             two games, or a standard error that is not positive.
     """
-    solution = _checked_solution(policy, get_ruleset(ruleset), solution)
+    solution = _checked_solution(get_ruleset(ruleset), solution)
     player = Player(policy, get_observation(solution.ruleset, observation), deterministic)
     if method not in ("auto", "exact", "estimate"):
         raise ValueError(f"method must be 'auto', 'exact' or 'estimate', got {method!r}")
@@ -213,11 +212,8 @@ def _by_simulation(
     )
 
 
-def _checked_solution(policy: Policy, ruleset: Ruleset, solution: Solution | None) -> Solution:
-    """The solution of the ruleset, once nothing that was passed belongs to another one."""
-    game = getattr(policy, "game", None)
-    if isinstance(game, Game) and game.ruleset.fingerprint != ruleset.fingerprint:
-        raise ValueError(f"the policy plays {game.ruleset.name!r}; it can't be measured on {ruleset.name!r}")
+def _checked_solution(ruleset: Ruleset, solution: Solution | None) -> Solution:
+    """The solution of the ruleset, unless that which was passed belongs to another one."""
     if solution is not None and solution.ruleset.fingerprint != ruleset.fingerprint:
         raise ValueError(f"the solution is one of {solution.ruleset.name!r}; expected one of {ruleset.name!r}")
     return solution or solve(ruleset)

@@ -104,10 +104,11 @@ def explain(
         policies: Policies to ask too, by name; they read flat observations.
 
     Raises:
-        ValueError: naming the value that no position has.
+        ValueError: naming the value that no position has; where a policy belongs to another ruleset.
     """
     solution = solve(ruleset)
     game = solution.game
+    open_boxes = list(open_boxes) if open_boxes is not None else None
     values = solution.action_values(dice, rolls_left, open_boxes, upper_total, yacht_box)
     state = State(*(field[None] for field in game.encode_state(dice, rolls_left, open_boxes, upper_total, yacht_box)))
     roll, _, lane, open_bits = (int(field[0]) for field in state)

@@ -28,7 +28,8 @@ class BoxOdds:
         name: Name of the box.
         one_roll: Chance that a single roll scores in it.
         turn: Chance to score in it by the end of a turn that is played for this chance alone.
-        turn_points: Expected points of a turn that is played for the points of this box alone.
+        turn_points: Expected points of a turn that is played for the points of this box alone, with the upper bonus where
+            this box alone can earn it.
         points_when_hit: Average of those points in the turns that score: ``turn_points`` divided by their share.
     """
 
@@ -113,7 +114,7 @@ def odds_page(rulesets: Iterable[str | Ruleset]) -> str:
         name = get_game(ruleset).ruleset.name
         rows = [_HEADINGS, ("---", *["--:"] * (len(_HEADINGS) - 1)), *map(_cells, box_odds(ruleset))]
         lines += ["", f"## `{name}`", "", *(f"| {' | '.join(row)} |" for row in rows)]
-    return "\n".join([*lines, "", "Made by `yacht-env odds`."])
+    return "\n".join([*lines, "", "Made by `make docs`; `yacht-env odds --ruleset NAME` prints one of these tables."])
 
 
 _INTRODUCTION = (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from yacht_env.game import State
+from yacht_env.game import Game, State
 from yacht_env.observation import Observation
 from yacht_env.policies import Policy, StatePolicy
 
@@ -37,9 +37,17 @@ class Player:
         policy: The policy.
         observation: The form of observation that it is given.
         deterministic: Whether it takes the most likely action where it returns probabilities.
+
+    Raises:
+        ValueError: where the policy belongs to another ruleset than the observation.
     """
 
     def __init__(self, policy: Policy, observation: Observation, deterministic: bool = False) -> None:
+        played = getattr(policy, "game", None)
+        if isinstance(played, Game) and played.ruleset.fingerprint != observation.game.ruleset.fingerprint:
+            raise ValueError(
+                f"the policy plays {played.ruleset.name!r}; it can't be asked about {observation.game.ruleset.name!r}"
+            )
         self.policy = policy
         self.observation = observation
         self.game = observation.game
@@ -78,8 +86,6 @@ class Player:
 
     def _from_probabilities(self, state: State, probabilities: FloatArray) -> Choices:
         n = len(probabilities)
-        if self.deterministic:
-            return Choices(np.arange(n), probabilities.argmax(axis=1), np.ones(n))
         total = probabilities.sum(axis=1)
         wrong = ~(np.abs(total - 1.0) < 1e-3) | (probabilities < 0).any(axis=1)
         if wrong.any():
@@ -92,6 +98,8 @@ class Player:
         tiny = (probabilities < _ILLEGAL_MASS) & (self.game.action_mask(state) == 0)
         probabilities = np.where(tiny, 0.0, probabilities)
         probabilities /= probabilities.sum(axis=1, keepdims=True)
+        if self.deterministic:
+            return Choices(np.arange(n), probabilities.argmax(axis=1), np.ones(n))
         row, action = np.nonzero(probabilities)
         return Choices(row, action, probabilities[row, action])
 

@@ -44,7 +44,7 @@ def write_pictures(
     written = []
     for name, (_, draw) in evaluation_plots(sorted_by_score(results), get_game(ruleset), optimum).items():
         picture = io.BytesIO()
-        draw_figure(draw, "black", "#cccccc").savefig(picture, format="png", dpi=200)
+        _draw_figure(draw, "black", "#cccccc").savefig(picture, format="png", dpi=200)
         write_atomically(folder / f"{name}.png", picture.getvalue())
         written.append(folder / f"{name}.png")
     return written
@@ -78,7 +78,7 @@ def evaluation_plots(
     return plots
 
 
-def draw_figure(draw: Draw, ink: str, grid: str) -> Figure:
+def _draw_figure(draw: Draw, ink: str, grid: str) -> Figure:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -115,7 +115,7 @@ def inline_svg(draw: Draw) -> str:
 
     text = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "0"}):
-        draw_figure(draw, _INK, _GRID).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        _draw_figure(draw, _INK, _GRID).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor").replace(_GRID, "var(--line)")
     prefix = f"p{zlib.crc32(svg.encode()):08x}-"  # several drawings share the page, and names must not clash

@@ -238,6 +238,8 @@ def _check_config(config: dict[str, Any], ruleset: str | Ruleset | None) -> tupl
     if config.get("format_version") != FORMAT_VERSION or config["format_version"] is True:
         raise ValueError(f"format version {config.get('format_version')!r}; this package reads {FORMAT_VERSION}")
     observation, rules, shape = config["observation"], config["ruleset"], config["architecture"]
+    if missing := [key for key in ("kind", "hidden", "card_hidden", "layer_norm", "points_unit") if key not in shape]:
+        raise ValueError(f"its architecture lacks {missing[0]!r}")
     if (observation["form"], observation["layout_version"]) != ("flat", LAYOUT_VERSION):
         raise ValueError(f"observation {observation!r}; this package makes flat ones of layout version {LAYOUT_VERSION}")
     if ruleset is None and rules["name"] not in RULESETS:

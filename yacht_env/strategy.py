@@ -154,7 +154,7 @@ def strategy_page(verdicts: Sequence[Verdict], ruleset: str | Ruleset = "yacht")
     lines += [_table_row(verdict) for verdict in verdicts]
     for verdict in verdicts:
         lines += ["", f"## {verdict.advice.title}", "", verdict.advice.meaning, "", _in_words(solution, verdict)]
-    lines += ["", "Made by `yacht-env strategy`."]
+    lines += ["", "Made by `make docs`; `yacht-env strategy` prints it."]
     return "\n".join(lines)
 
 

@@ -97,7 +97,7 @@ def transition_table(ruleset: str | Ruleset) -> TransitionTable:
     after, reward, _ = game.transition(before, action, np.zeros(len(row)))
     over = after.open_boxes == 0
     chances = roll_probabilities(game.dice)
-    way, roll = np.nonzero(chances[keep] * ~over[:, None])
+    way, roll = _ways_on(chances, np.where(over, -1, keep))
     ends = np.flatnonzero(over)
     moved = State(roll, *(field[way] for field in after[1:]))
     order = np.argsort(np.concatenate([way, ends]), kind="stable")
@@ -123,6 +123,14 @@ def transition_table(ruleset: str | Ruleset) -> TransitionTable:
         reward=reward[where].astype(np.float64),
         terminated=over[where],
     )
+
+
+def _ways_on(chances: npt.NDArray[np.float64], keep: IntArray) -> tuple[IntArray, IntArray]:
+    """Every roll that each keep may lead to: the position in ``keep``, and the roll; nothing where a keep is -1."""
+    rolls_of = [np.flatnonzero(row) for row in chances]
+    positions = np.flatnonzero(keep >= 0)
+    rolls = [rolls_of[k] for k in keep[positions].tolist()]
+    return np.repeat(positions, [len(some) for some in rolls]), np.concatenate(rolls)
 
 
 def _all_states(game: Game) -> State:

@@ -1,7 +1,8 @@
 """Yacht for several players, as a PettingZoo environment of the AEC kind.
 
 The players take turns, each on a card of their own. A turn lasts up to three rolls and ends when a box is filled; then the
-next player rolls. Everyone sees all cards. A game of one is, step for step and seed for seed, ``Yacht-v0``.
+next player rolls. Everyone sees the others' totals and open boxes. A game of one is, step for step and seed for seed,
+``Yacht-v0``.
 
 Public names: :func:`env`, :func:`raw_env`, :class:`YachtAECEnv`.
 """
@@ -155,10 +156,12 @@ class YachtAECEnv(AECEnv):  # type: ignore[misc, type-arg, unused-ignore]
 
     def step(self, action: int | None) -> None:
         """Take the action of the player to move; ``None`` for one whose game is over."""
+        if self._random is None:
+            raise gymnasium.error.ResetNeeded("call reset() before the first step")
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
             self._was_dead_step(action)
             return
-        if self._random is None or action is None:
+        if action is None:
             raise ValueError(f"action must be a whole number while the game goes on, got {action!r}")
         agent, before, uniform = self.agent_selection, self._cards[self._player], self._random.random()
         after, points, legal = self.game.move(before, int(action), uniform)

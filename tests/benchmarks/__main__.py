@@ -52,7 +52,7 @@ def solving() -> Iterator[Row]:
         ratio = theirs["seconds"] / ours["seconds"] if theirs else None
         wanted = {"yatzy": "4 x", "classic13": "4 x", "yacht": "0.6 s"}.get(ruleset, "")
         against = f"yatzy-solver 1.0.0 (Rust, all cores): {theirs['seconds']:.1f} s" if theirs else ""
-        note = "one core, NumPy alone: 6,000 operations a column on rows of 1.5 kB in the second-level cache" if ratio else ""
+        note = "one core, NumPy alone: 6,000 operations a column, on rows of 1.5 kB in the cache" if ratio else ""
         if ruleset in PEER_VARIANTS and theirs is None:
             note = "yatzy-solver 1.0.0 could not be installed"
         yield Row(f"solve {ruleset}, a fresh process", ours["seconds"], "s", against, ratio, wanted, note)
@@ -271,7 +271,7 @@ def training() -> Iterator[Row]:
     note = f"{100 * plain_share:.0f} % with DummyVecEnv"
     yield Row("the environment's share of a PPO rollout", 100 * share, "%", wanted="3 %", note=note)
     against = f"stable-baselines3's DummyVecEnv: {plain:,.0f}"
-    note = f"the other {100 - 100 * share:.0f} % are the network's passes and stable-baselines3's copies, the same on both sides"
+    note = "the rest are the network's passes and stable-baselines3's copies, the same on both sides"
     yield Row("collecting a PPO rollout, 1,024 games", speed, "steps/s", against, speed / plain, "5 x", note)
     for name, make, settings, n in (("PPO", make_ppo, PPO["quick"], 110_000), ("DQN", make_dqn, DQN["quick"], 80_000)):
         speeds = []

@@ -46,8 +46,8 @@ def _row(config: dict[str, Any]) -> list[str]:
         f"{result['optimality_gap']:.3f}",
         f"{result['agreement']:.1%}".replace("%", " %"),
         f"{config['parameters']:,}",
-        f"{training['steps'] / 1e6:.0f} M",
-        f"{training['seconds'] / 60:.0f} min",
+        f"{training['steps'] / 1e6:.3g} M",
+        f"{training['seconds'] / 60:.2g} min",
     ]
 
 

@@ -261,7 +261,8 @@ def training() -> Iterator[Row]:
 
         model.env.step = timed
         _, callback = model._setup_learn(10**9, CallbackList([]))
-        started = time.perf_counter()
+        model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)  # the first one touches new memory
+        spent, started = 0.0, time.perf_counter()
         model.collect_rollouts(model.env, callback, model.rollout_buffer, model.n_steps)
         whole = time.perf_counter() - started
         return model.n_steps * model.n_envs / whole, spent / whole

@@ -244,11 +244,13 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _final(self, done: BoolArray, invalid: BoolArray) -> dict[str, Any]:
         """The last observations and infos of the games that are over, as Gymnasium lays them out."""
         rows = np.flatnonzero(done)
-        last = self._observation.encode(State(*(field[rows] for field in self.state)))
+        finished = State(*(field[rows] for field in self.state))
+        last = self._observation.encode(finished)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for i, row in enumerate(rows):
             final_obs[row] = {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i]
-        masks = np.where(done[:, None], self.game.action_mask(self.state), np.int8(0))
+        masks = np.zeros((self.num_envs, self.game.n_actions), dtype=np.int8)
+        masks[rows] = self.game.action_mask(finished)
         final_info = {"action_mask": masks, "invalid_action": invalid & done}
         final_info |= {f"_{key}": done.copy() for key in tuple(final_info)}
         return {

@@ -75,6 +75,7 @@ class YachtVecEnv(VecEnv):
         )
         self.reward_scale = reward_scale
         super().__init__(num_envs, self.venv.single_observation_space, self.venv.single_action_space)
+        self._no_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]  # of games that go on
         self._first_seed = seed
         self._returns = np.zeros(num_envs)
         self._lengths = np.zeros(num_envs, dtype=np.int64)
@@ -112,16 +113,19 @@ class YachtVecEnv(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         """Take the remembered actions."""
         observations, rewards, terminated, truncated, info = self.venv.step(self._actions)
-        self._masks = info["action_mask"].astype(bool)
+        self._masks = info["action_mask"].view(np.bool_)  # 0 and 1, in an array that nobody else has
         self._returns += rewards
         self._lengths += 1
         dones = terminated | truncated
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(dones):
+        infos = self._no_infos.copy()
+        over = np.flatnonzero(dones)
+        cut_short = (truncated & ~terminated)[over].tolist()
+        episodes = zip(self._returns[over].tolist(), self._lengths[over].tolist(), cut_short, strict=True)
+        for i, (total, length, is_cut_short) in zip(over.tolist(), episodes, strict=True):
             infos[i] = {
                 "terminal_observation": info["final_obs"][i],
-                "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
-                "episode": {"r": float(self._returns[i]), "l": int(self._lengths[i]), "t": 0.0},
+                "TimeLimit.truncated": is_cut_short,
+                "episode": {"r": total, "l": length, "t": 0.0},
             }
         self._returns[dones] = 0.0
         self._lengths[dones] = 0

@@ -272,7 +272,7 @@ def training() -> Iterator[Row]:
     note = f"{100 * plain_share:.0f} % with DummyVecEnv"
     yield Row("the environment's share of a PPO rollout, quick preset", 100 * share, "%", wanted="3 %", note=note)
     _, full = rollout(YachtVecEnv(1024, reward_scale=0.05, seed=0), "full")
-    yield Row("the same with the networks of the full preset", 100 * full, "%", wanted="3 %", note="twice the network's work")
+    yield Row("the same with the networks of the full preset", 100 * full, "%", wanted="3 %", note=note)
     against = f"stable-baselines3's DummyVecEnv: {plain:,.0f}"
     note = "the rest are the network's passes and stable-baselines3's copies, the same on both sides"
     yield Row("collecting a PPO rollout, 1,024 games", speed, "steps/s", against, speed / plain, "5 x", note)

@@ -193,7 +193,6 @@ class AfterstateNetwork(nn.Module):
     afterstate: torch.Tensor
     closed: torch.Tensor
     next_lane: torch.Tensor
-    hold_keep: torch.Tensor
     closed_box: torch.Tensor
     lane_after_box: torch.Tensor
 
@@ -226,7 +225,6 @@ class AfterstateNetwork(nn.Module):
         inputs = CardInputs(game)
         tables = {
             "afterstate": game.afterstate,
-            "hold_keep": game.afterstate[:, : game.n_holds],
             "closed": ~inputs.box_bits,
             "next_lane": inputs.next_lane,
             "closed_box": ~(1 << np.arange(game.n_boxes)),
@@ -243,7 +241,7 @@ class AfterstateNetwork(nn.Module):
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Values of all actions, shape ``(N, n_actions)``, for flat observations ``(N, size)``; masks are the caller's."""
         state = self.read(observations)
-        holds = self.keep_values(state).gather(1, self.hold_keep[state.roll])
+        holds = self.keep_values(state).gather(1, self.afterstate[state.roll, : self.n_holds])
         boxes = self.card_values(*self._after_boxes(state))
         points = observations[:, self.points] * (self.points_scale / self._points_unit)
         if self.log_gain is not None:
@@ -252,7 +250,7 @@ class AfterstateNetwork(nn.Module):
 
     def _after_boxes(self, state: State) -> tuple[torch.Tensor, torch.Tensor]:
         """Lanes and open boxes after each box is filled with the dice on the table, shape ``(N, B)``."""
-        row = state.lane * self.hold_keep.shape[0] + state.roll
+        row = state.lane * len(self.afterstate) + state.roll
         return self.lane_after_box[row].long(), state.open_boxes[:, None] & self.closed_box  # type: ignore[call-overload]
 
     def afterstate_values(self, state: State) -> torch.Tensor:

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yacht_env.game import Game, State
-from yacht_env.solver import TIE, Solution
+from yacht_env.solver import TIE, Solution, best_actions
 
 __all__ = ["KINDS", "Anatomy", "BoxRecord", "CostlyDecision", "Decisions", "Tally"]
 
@@ -265,12 +265,6 @@ class Tally:
                 )
             )
         return decisions
-
-
-def best_actions(values: FloatArray) -> IntArray:
-    """The best action of each row of values ``(N, A)``; of those within :data:`~yacht_env.solver.TIE` points the lowest."""
-    best: IntArray = (values >= values.max(axis=-1, keepdims=True) - TIE).argmax(axis=-1)
-    return best
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

@@ -122,8 +122,7 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self._state = after
         if legal:
             self._keep_record(before, choice, points)
-        if self.render_mode == "human":
-            self._show()
+        self._show()
         return (
             self._observation.encode_one(after),
             float(points) if legal else -self.invalid_action_penalty,

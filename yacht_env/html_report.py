@@ -143,11 +143,11 @@ def _matches(results: Sequence[Evaluation]) -> list[str]:
     known = [result for result in results if result.distribution is not None]
     if len(known) < 2:
         return []
-    rows = []
+    outcomes, rows = matches(known), []
     for mine in known:
         cells = [html.escape(mine.policy)]
         for theirs in known:
-            outcome = matches([mine, theirs]).get((mine.policy, theirs.policy)) if mine is not theirs else None
+            outcome = outcomes.get((mine.policy, theirs.policy))
             parts = outcome._asdict().items() if outcome else ()
             path = f"against/{theirs.policy}"
             cells.append(" / ".join(_data(mine, f"{path}/{key}", value, f"{value:.1%}") for key, value in parts) or "–")

@@ -43,7 +43,7 @@ from yacht_env.induction import backward_induction
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 
-__all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "solve"]
+__all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "best_actions", "solve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -287,12 +287,18 @@ class Solution:
         Actions whose values differ by less than :data:`TIE` points are equal.
         """
         values = self.action_values(dice, rolls_left, open_boxes, upper_total, yacht_box)
-        best = (values >= values.max(axis=-1, keepdims=True) - TIE).argmax(axis=-1)
+        best = best_actions(values)
         return int(best) if np.ndim(best) == 0 else best
 
     def state_action_values(self, state: State) -> FloatArray:
         """:meth:`action_values` of encoded states of shape ``(N,)``; shape ``(N, A)``."""
         return self.model.action_values(state)
+
+
+def best_actions(values: FloatArray) -> IntArray:
+    """The best action of each row of values ``(..., A)``; of those within :data:`TIE` points the lowest; shape ``(...)``."""
+    best: IntArray = (values >= values.max(axis=-1, keepdims=True) - TIE).argmax(axis=-1)
+    return best
 
 
 _solved: dict[str, Solution] = {}

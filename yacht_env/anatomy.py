@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from yacht_env.game import Game, State
+from yacht_env.game import Game, State, rolls_left_text
 from yacht_env.solver import TIE, Solution, best_actions
 
 __all__ = ["KINDS", "Anatomy", "BoxRecord", "CostlyDecision", "Decisions", "Tally"]
@@ -98,10 +98,10 @@ class CostlyDecision:
     best_text: str
 
     def __str__(self) -> str:
-        rolls = {0: "no roll left", 1: "1 roll left"}.get(self.rolls_left, f"{self.rolls_left} rolls left")
+        dice, rolls = " ".join(map(str, self.dice)), rolls_left_text(self.rolls_left)
         return (
-            f"{' '.join(map(str, self.dice))}, {rolls}, open: {', '.join(self.open_boxes)}: {self.action_text} instead of "
-            f"{self.best_text} loses {self.loss:.3f} points, {self.cost:.5f} a game"
+            f"{dice}, {rolls}, open: {', '.join(self.open_boxes)}: {self.action_text} instead of {self.best_text} "
+            f"loses {self.loss:.3f} points, {self.cost:.5f} a game"
         )
 
 
@@ -251,7 +251,7 @@ class Tally:
                 CostlyDecision(
                     dice=tuple(game.dice.faces[roll].tolist()),
                     rolls_left=rolls_left,
-                    open_boxes=tuple(name for b, name in enumerate(game.ruleset.box_names) if open_boxes >> b & 1),
+                    open_boxes=game.open_names(open_boxes),
                     upper_total=int(game.upper_total(lane)) if game.ruleset.upper_bonus else None,
                     yacht_box=bool(game.yacht_box(lane)) if game.ruleset.joker else None,
                     visit_probability=weight / probability / n_games,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from yacht_env.game import State
+from yacht_env.game import State, rolls_left_text
 from yacht_env.observation import get_observation
 from yacht_env.player import Player
 from yacht_env.policies import Policy
@@ -68,7 +68,7 @@ class Explanation:
         return dataclasses.asdict(self)
 
     def __str__(self) -> str:
-        rolls = {0: "no roll left", 1: "1 roll left"}.get(self.rolls_left, f"{self.rolls_left} rolls left")
+        rolls = rolls_left_text(self.rolls_left)
         lines = [
             f"{self.ruleset}: {' '.join(map(str, self.dice))}, {rolls}; open: {', '.join(self.open_boxes)}",
             "",
@@ -134,7 +134,7 @@ def explain(
         ruleset=game.ruleset.name,
         dice=tuple(game.dice.faces[roll].tolist()),
         rolls_left=int(rolls_left),
-        open_boxes=tuple(name for b, name in enumerate(game.ruleset.box_names) if open_bits >> b & 1),
+        open_boxes=game.open_names(open_bits),
         value=best,
         choices=tuple(sorted(choices, key=lambda choice: (-choice.value, choice.action))),
     )

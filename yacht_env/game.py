@@ -22,7 +22,7 @@ same dice (two equal ones); the lowest is the *canonical* one, and only canonica
 
 **Reward.** The points of a box, with the bonus and the extra points that it earns, so a game's rewards are its total.
 
-Public names: :class:`Game`, :class:`State`, :class:`SingleState`, :func:`get_game`.
+Public names: :class:`Game`, :class:`State`, :class:`SingleState`, :func:`get_game`, :func:`rolls_left_text`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import numpy.typing as npt
 from yacht_env.dice import DiceTables, dice_tables
 from yacht_env.rules import N_DICE, ROLLS_PER_TURN, Box, Ruleset, get_ruleset
 
-__all__ = ["Game", "SingleState", "State", "get_game"]
+__all__ = ["Game", "SingleState", "State", "get_game", "rolls_left_text"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -201,19 +201,19 @@ class Game:
 
     # ------------------------------------------------------------------------------------------------------ moving
 
-    def legal_boxes(self, state: State | SingleState) -> IntArray:
-        """Boxes that may be filled now, as bits; same shape as the fields of ``state``."""
+    def legal_boxes(self, state: State | SingleState) -> Any:
+        """Boxes that may be filled now, as bits; same shape as the fields of ``state``, a plain number for a single one."""
         if self._joker_box is None:
-            return np.asarray(state.open_boxes)  # all that are open
+            return state.open_boxes
+        if isinstance(state, SingleState):
+            return self.legal_boxes_table.item(state.open_boxes, self.roll_kind.item(state.roll))
         return self.legal_boxes_table[state.open_boxes, self.roll_kind[state.roll]]
 
     def action_mask(self, state: State | SingleState) -> npt.NDArray[np.int8]:
         """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
         if isinstance(state, SingleState):
-            roll, rolls_left, _, open_boxes = state
-            legal = self.legal_boxes_table.item(open_boxes, self.roll_kind.item(roll))
-            holds = self._mask_rows[rolls_left * self.dice.n_rolls + roll, : self.n_holds]
-            return np.concatenate((holds, self.box_rows[legal]))
+            holds = self._mask_rows[state.rolls_left * self.dice.n_rolls + state.roll, : self.n_holds]
+            return np.concatenate((holds, self.box_rows[self.legal_boxes(state)]))
         mask = self._mask_rows.take(state.rolls_left * self.dice.n_rolls + state.roll, axis=0)
         mask[..., self.n_holds :] = self.box_rows.take(self.legal_boxes(state), axis=0)
         return mask
@@ -270,7 +270,7 @@ class Game:
                 return state, 0, False
             keep = self.keep.item(roll, action)
             return SingleState(self._roll_one(keep, uniform), rolls_left - 1, lane, open_boxes), 0, True
-        if not self.legal_boxes_table.item(open_boxes, self.roll_kind.item(roll)) >> (action - self.n_holds) & 1:
+        if not self.legal_boxes(state) >> (action - self.n_holds) & 1:
             return state, 0, False
         reward = self.reward.item(lane, roll, action)
         lane = self.next_lane.item(lane, roll, action)
@@ -382,6 +382,10 @@ class Game:
         fields = (self.dice.roll_index(dice), rolls.astype(np.int64), self.lane(bits, upper_total, yacht_box), bits)
         return State(*np.broadcast_arrays(*fields))
 
+    def open_names(self, open_boxes: int) -> tuple[str, ...]:
+        """Names of the boxes that are open, given as bits, in the order of the card."""
+        return tuple(name for b, name in enumerate(self.ruleset.box_names) if open_boxes >> b & 1)
+
     def action_text(self, roll: int, action: int) -> str:
         """An action on a roll in words: ``hold 6 6 6 6``, ``roll all dice``, or ``fill Sixes``."""
         if action >= self.n_holds:
@@ -417,6 +421,11 @@ class Game:
                 having = cards[cards >> b & 1 == 1]
                 reachable[having ^ 1 << b] |= reachable[having].astype(np.float32) @ moves[b] > 0
         return reachable
+
+
+def rolls_left_text(rolls_left: int) -> str:
+    """The rolls left in a turn, in words: ``no roll left``, ``1 roll left``, ``2 rolls left``."""
+    return {0: "no roll left", 1: "1 roll left"}.get(rolls_left, f"{rolls_left} rolls left")
 
 
 @lru_cache(maxsize=32)

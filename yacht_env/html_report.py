@@ -13,7 +13,7 @@ from yacht_env.anatomy import CostlyDecision
 from yacht_env.distribution import ScoreDistribution
 from yacht_env.evaluation import Evaluation
 from yacht_env.files import write_atomically
-from yacht_env.game import Game, get_game
+from yacht_env.game import Game, get_game, rolls_left_text
 from yacht_env.plots import evaluation_plots, inline_svg
 from yacht_env.report import matches, sorted_by_score
 from yacht_env.rules import Ruleset
@@ -178,10 +178,9 @@ def _decision(result: Evaluation, i: int, one: CostlyDecision, game: Game) -> st
     dice = "".join(
         f'<svg class="die" role="img" aria-label="{face}"><use href="#die{face}"/></svg>' for face in one.dice
     )
-    rolls = {0: "no roll left", 1: "1 roll left"}.get(one.rolls_left, f"{one.rolls_left} rolls left")
     every = f"once in {1 / one.visit_probability:,.0f} games"
     return (
-        f'<li><span class="dice">{dice}</span> {rolls}; {html.escape(card)}.<br>'
+        f'<li><span class="dice">{dice}</span> {rolls_left_text(one.rolls_left)}; {html.escape(card)}.<br>'
         f"<strong>{html.escape(one.action_text)}</strong> instead of "
         f"<strong>{html.escape(one.best_text)}</strong> loses "
         f"{_data(result, f'{path}/loss', one.loss, f'{one.loss:.3f}')} points, {every}: "

@@ -170,11 +170,10 @@ class Observation:
         """What :meth:`_encode_flat` gives, in a third of the time: the parts are rows of tables."""
         roll, rolls_left, lane, open_boxes = state
         game = self.game
-        legal = game.legal_boxes_table.item(open_boxes, game.roll_kind.item(roll))
         parts = [
             self._rows[rolls_left * game.dice.n_rolls + roll, : self.layout["rolls_left"].stop],
             self._box_rows[open_boxes],
-            self._points[lane, roll] * self._box_rows[legal],
+            self._points[lane, roll] * self._box_rows[game.legal_boxes(state)],
         ]
         if "upper" in self.layout:
             upper = np.empty(3, dtype=np.float32)

@@ -119,6 +119,6 @@ class Player:
     def _describe(self, state: State, row: int) -> str:
         game = self.game
         roll, rolls_left, lane, open_boxes = (int(field[row]) for field in state)
-        names = [name for b, name in enumerate(game.ruleset.box_names) if open_boxes >> b & 1]
+        names = list(game.open_names(open_boxes))
         upper = f", upper total {lane // game.n_jokers}" if game.ruleset.upper_bonus else ""
         return f"the state dice {game.dice.faces[roll].tolist()}, {rolls_left} rolls left, open {names}{upper}"

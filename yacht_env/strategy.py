@@ -18,7 +18,7 @@ import numpy.typing as npt
 from yacht_env.advice import ADVICE, Advice, Position
 from yacht_env.anatomy import Decisions, Tally
 from yacht_env.forward_pass import ForwardPass
-from yacht_env.game import State
+from yacht_env.game import State, rolls_left_text
 from yacht_env.observation import get_observation
 from yacht_env.player import Player
 from yacht_env.policies import OptimalPolicy
@@ -204,16 +204,15 @@ def _exception(solution: Solution, verdict: Verdict) -> str:
     roll, rolls_left, _, open_boxes = (int(field[0]) for field in state)
     values = solution.model.action_values(state)[0]
     follows = np.where(verdict.advice.follows(Position(game, state))[0], values, -np.inf)
-    names = [name for b, name in enumerate(game.ruleset.box_names) if open_boxes >> b & 1]
+    names = game.open_names(open_boxes)
     closed = [name for name in game.ruleset.box_names if name not in names]
     card = f"only {', '.join(names)} open" if len(names) <= len(closed) else f"all open but {', '.join(closed)}"
     card = "all boxes open" if not closed else card
-    rolls = "no roll left" if not rolls_left else f"{rolls_left} roll{'s' if rolls_left > 1 else ''} left"
     dice = "-".join(map(str, game.dice.faces[roll].tolist()))
     best, followed = (game.action_text(roll, int(one.argmax())) for one in (values, follows))
     return (
-        f"The exception that matters most: {dice}, {rolls}, {card}. Best is to {best}; the advice ({followed}) loses "
-        f"{verdict.worst_loss:.2f} points."
+        f"The exception that matters most: {dice}, {rolls_left_text(rolls_left)}, {card}. "
+        f"Best is to {best}; the advice ({followed}) loses {verdict.worst_loss:.2f} points."
     )
 
 

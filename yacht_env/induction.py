@@ -20,7 +20,7 @@ columns: enough for the calls to cost little, few enough for the 462 rows, 0.7 M
 is the bandwidth of that cache, at about four rows read or written for each operation. Threads do not help: each call is so
 short that they wait for the interpreter's lock. SciPy's sparse products take as long as the takes and additions here.
 
-Public names: :func:`backward_induction`.
+Public names: :func:`backward_induction`, :func:`roll_classes`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from yacht_env.dice import DiceTables
 from yacht_env.game import Game
 from yacht_env.progress import Progress
 
-__all__ = ["backward_induction"]
+__all__ = ["backward_induction", "roll_classes"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -58,6 +58,13 @@ def backward_induction(game: Game, progress: Progress | None = None) -> FloatArr
         where no game can come.
     """
     return _Induction(game).run(progress)
+
+
+def roll_classes(game: Game, box: int) -> tuple[IntArray, IntArray]:
+    """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
+    action = game.n_holds + box
+    effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, game.roll_kind[:, None]])
+    return _distinct(effect)
 
 
 class _Columns(NamedTuple):
@@ -117,7 +124,8 @@ class _Induction:
         self.place[self.number_sets] = np.arange(len(self.number_sets))
         self.closed = len(self.number_sets) * game.n_lanes
         self.values = {patterns: np.append(np.zeros(self.closed), -np.inf) for patterns in self.pattern_sets}
-        self.classes = [self._classes(b) for b in range(game.n_boxes)]
+        classes = [roll_classes(game, b) for b in range(game.n_boxes)]
+        self.classes = [(rolls, class_of_roll[self.lattice.rolls]) for rolls, class_of_roll in classes]
         self.groups = self._groups()
         self.columns: dict[tuple[int, bool, bool], _Columns] = {}
 
@@ -159,13 +167,6 @@ class _Induction:
             yield part
 
     # ------------------------------------------------------------------------------------------------------- tables
-
-    def _classes(self, box: int) -> tuple[IntArray, IntArray]:
-        """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
-        game, action = self.game, self.game.n_holds + box
-        effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, game.roll_kind[:, None]])
-        first, class_of_roll = _distinct(effect[self.lattice.rolls])
-        return self.lattice.rolls[first], class_of_roll
 
     def _groups(self) -> list[_Group]:
         """Boxes whose classes have few combinations, together: the best of them is found for a combination, not a roll."""

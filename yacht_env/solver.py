@@ -39,7 +39,7 @@ import platformdirs
 from yacht_env.dice import max_over_keeps, mean_over_rolls
 from yacht_env.files import write_atomically
 from yacht_env.game import Game, State, get_game
-from yacht_env.induction import backward_induction
+from yacht_env.induction import backward_induction, roll_classes
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 
@@ -82,24 +82,17 @@ class TurnModel:
     def __init__(self, game: Game, values: FloatArray) -> None:
         self.game = game
         self.values = values
-        self._outcomes = [self._outcomes_of(b) for b in range(game.n_boxes)]
+        self._classes = [roll_classes(game, b) for b in range(game.n_boxes)]
         self._tables_of_card = lru_cache(maxsize=_CARDS_KEPT)(self._make_tables_of_card)
 
     def _make_tables_of_card(self, card: int) -> TurnTables:
         return self.tables(np.array([card // self.game.n_lanes]), np.array([card % self.game.n_lanes]))
 
-    def _outcomes_of(self, box: int) -> tuple[IntArray, IntArray]:
-        """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
-        game, action = self.game, self.game.n_holds + box
-        effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, game.roll_kind[:, None]])
-        _, first, inverse = np.unique(effect, axis=0, return_index=True, return_inverse=True)
-        return first, inverse.reshape(-1)
-
     def fill_values(self, open_boxes: IntArray, lane: IntArray) -> FloatArray:
         """F0 of the cards with these open boxes and lanes, both of shape ``(L,)``; shape ``(R, L)``."""
         game = self.game
         best = np.full((game.dice.n_rolls, len(lane)), -np.inf)
-        for b, (rolls, class_of_roll) in enumerate(self._outcomes):
+        for b, (rolls, class_of_roll) in enumerate(self._classes):
             if not np.any(open_boxes >> b & 1):
                 continue
             value = self._box_values(b, rolls, open_boxes, lane)

@@ -18,22 +18,21 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from yacht_env.dice import roll_probabilities
 from yacht_env.game import Game, State
-from yacht_env.network import CardInputs
+from yacht_env.network import card_inputs
 from yacht_env.observation import Observation, get_observation
 from yacht_env.rules import Ruleset
 
-__all__ = ["AfterstateNetwork", "CardPerceptron", "MultisetHead", "RollValueNetwork", "StateReader", "keep_counts", "mlp"]
+__all__ = ["AfterstateNetwork", "CardPerceptron", "MultisetHead", "RollValueNetwork", "StateReader", "mlp"]
 
 
-def mlp(sizes: Sequence[int], layer_norm: bool = False) -> nn.Sequential:
-    """A perceptron with ReLU between its layers, and LayerNorm before each ReLU where asked for."""
+def mlp(sizes: Sequence[int]) -> nn.Sequential:
+    """A perceptron with ReLU between its layers."""
     layers: list[nn.Module] = []
-    for i, (size_in, size_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
-        layers.append(nn.Linear(size_in, size_out))
-        if i < len(sizes) - 2:
-            layers += _activation(size_out, layer_norm)
-    return nn.Sequential(*layers)
+    for size_in, size_out in zip(sizes[:-1], sizes[1:], strict=True):
+        layers += [nn.Linear(size_in, size_out), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
 
 
 def _activation(size: int, layer_norm: bool) -> list[nn.Module]:
@@ -101,7 +100,7 @@ class CardPerceptron(nn.Module):
 
     def __init__(self, game: Game, sizes: Sequence[int], rolls_left: bool, layer_norm: bool = False) -> None:
         super().__init__()
-        inputs = CardInputs(game)
+        inputs = card_inputs(game)
         self.register_buffer("open_rows", torch.tensor(inputs.open_rows), persistent=False)
         self.register_buffer("lane_rows", torch.tensor(inputs.lane_rows), persistent=False)
         self.n_rolls_left = game.rolls_per_turn if rolls_left else 0
@@ -166,16 +165,6 @@ class MultisetHead(nn.Module):
             layer.bias.mul_(factor)  # type: ignore[operator, union-attr]
 
 
-def keep_counts(game: Game) -> np.ndarray:
-    """How many dice show each face in each keep that leaves a die to roll, shape ``(K - R, n_faces)``."""
-    dice = game.dice
-    held = np.arange(dice.n_holds - 1)[:, None] >> np.arange(dice.n_dice) & 1
-    one_hot = np.eye(dice.n_faces, dtype=np.int64)[dice.faces - 1]
-    counts = np.zeros((dice.first_roll_keep, dice.n_faces), dtype=np.int64)
-    counts[dice.hold_keep[:, :-1]] = np.einsum("hd,rdf->rhf", held, one_hot)
-    return counts
-
-
 class AfterstateNetwork(nn.Module):
     """Values (or logits) of all actions from a flat observation; see the module.
 
@@ -218,11 +207,11 @@ class AfterstateNetwork(nn.Module):
         self.points_scale = observation.points_scale
         self.read = StateReader(observation)
         self.trunk = CardPerceptron(game, self.hidden, True, layer_norm)
-        self.head = MultisetHead(keep_counts(game), dice.n_dice, self.hidden[-1], head_hidden)
+        self.head = MultisetHead(dice.keep_counts[: dice.first_roll_keep], dice.n_dice, self.hidden[-1], head_hidden)
         self.card_trunk = CardPerceptron(game, self.card_hidden, False, layer_norm)
         self.card_head = nn.Linear(self.card_hidden[-1], 1)
         self.log_gain = nn.Parameter(torch.tensor(gain).log()) if gain is not None else None
-        inputs = CardInputs(game)
+        inputs = card_inputs(game)
         tables = {
             "afterstate": game.afterstate,
             "closed": ~inputs.box_bits,
@@ -283,18 +272,35 @@ class RollValueNetwork(nn.Module):
         head_hidden: Width of the network that shares weights between the rolls; 0 for none.
     """
 
+    keep: torch.Tensor
+    chances: torch.Tensor
+
     def __init__(self, ruleset: str | Ruleset, hidden: Sequence[int] = (256, 256), head_hidden: int = 64) -> None:
         super().__init__()
         observation = get_observation(ruleset, "flat")
         dice = observation.game.dice
-        self.ruleset = observation.game.ruleset
         self.read = StateReader(observation)
         self.trunk = CardPerceptron(observation.game, tuple(hidden), True)
         self.head = MultisetHead(dice.counts, dice.n_dice, hidden[-1], head_hidden)
+        self.register_buffer("keep", torch.tensor(observation.game.keep), persistent=False)
+        chances = torch.tensor(roll_probabilities(dice), dtype=torch.float32)
+        self.register_buffer("chances", chances, persistent=False)
 
     def all_rolls(self, state: State) -> torch.Tensor:
         """Value of the states with every roll in the place of the one that is there, shape ``(N, R)``."""
         return self.head(self.trunk(*state[1:]))
+
+    def luck(self, rolls: torch.Tensor, actions: torch.Tensor, after: State) -> torch.Tensor:
+        """By how much the states that followed are worth more than their mean over the dice, shape ``(N,)``.
+
+        Args:
+            rolls: The rolls on the table before, shape ``(N,)``.
+            actions: The actions, shape ``(N,)``.
+            after: The states that followed, as tensors of shape ``(N,)``.
+        """
+        values = self.all_rolls(after)
+        value = values.gather(1, after.roll[:, None])[:, 0]  # type: ignore[call-overload]
+        return value - (values * self.chances[self.keep[rolls, actions]]).sum(dim=1)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Values, shape ``(N, 1)``, for flat observations ``(N, size)``."""

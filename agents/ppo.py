@@ -32,8 +32,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from agents.networks import AfterstateNetwork, RollValueNetwork
-from yacht_env.dice import roll_probabilities
-from yacht_env.game import get_game
+from yacht_env.game import State
 
 __all__ = ["AfterstateActorCriticPolicy", "YachtPPO"]
 
@@ -145,19 +144,15 @@ class YachtPPO(MaskablePPO):
     def _luck(self, rollout: RolloutBuffer) -> np.ndarray:
         """By how much each step's dice beat what was to be expected, shape ``(n_steps, n_envs)``."""
         critic: RollValueNetwork = self.policy.mlp_extractor.critic
-        game = get_game(critic.ruleset)
         n_steps, n_envs = rollout.rewards.shape
-        before = critic.read(torch.as_tensor(rollout.observations.reshape(n_steps * n_envs, -1), device=self.device))
+        seen = np.concatenate([rollout.observations, self._last_obs[None]])
+        state = critic.read(torch.as_tensor(seen.reshape(-1, seen.shape[-1]), device=self.device))
         actions = torch.as_tensor(rollout.actions, device=self.device).long().ravel()
-        keep = torch.tensor(game.keep, device=self.device)[before.roll, actions]
-        chances = torch.as_tensor(roll_probabilities(game.dice), dtype=torch.float32, device=self.device)
-        after = np.concatenate([rollout.observations[1:], self._last_obs[None]]).reshape(n_steps * n_envs, -1)
         luck = []
-        for start in range(0, len(after), _CHUNK):
-            state = critic.read(torch.as_tensor(after[start : start + _CHUNK], device=self.device))
-            values = critic.all_rolls(state)
-            value = values.gather(1, state.roll[:, None])[:, 0]
-            luck.append(value - (values * chances[keep[start : start + _CHUNK]]).sum(dim=1))
+        for start in range(0, len(actions), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            after = State(*(field[n_envs:][part] for field in state))  # one step of all games later
+            luck.append(critic.luck(state.roll[:-n_envs][part], actions[part], after))
         same_game = 1.0 - np.concatenate([rollout.episode_starts[1:], self._last_episode_starts[None]])
         return torch.cat(luck).cpu().numpy().reshape(n_steps, n_envs) * same_game
 

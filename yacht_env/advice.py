@@ -56,11 +56,9 @@ class Position:
     def holding(self, counts: npt.NDArray[np.int64]) -> BoolArray:
         """The actions that hold exactly so many dice of each face, ``(N, n_faces)`` or ``(n_faces,)``; shape ``(N, A)``."""
         dice = self.game.dice
-        held = np.arange(dice.n_holds)[:, None] >> np.arange(dice.n_dice) & 1
-        faces = dice.faces[self.state.roll].astype(np.int64) - 1
-        kept = np.einsum("hd,ndf->nhf", held, np.eye(dice.n_faces, dtype=np.int64)[faces])
-        actions = np.zeros((len(faces), self.game.n_actions), dtype=bool)
-        actions[:, : dice.n_holds] = (kept == np.broadcast_to(counts, (len(faces), dice.n_faces))[:, None]).all(axis=2)
+        kept = dice.keep_counts[dice.hold_keep[self.state.roll]]  # (N, H, n_faces)
+        actions = np.zeros((len(kept), self.game.n_actions), dtype=bool)
+        actions[:, : dice.n_holds] = (kept == np.broadcast_to(counts, (len(kept), dice.n_faces))[:, None]).all(axis=2)
         return actions
 
 

@@ -44,6 +44,7 @@ class DiceTables:
     faces: npt.NDArray[np.int8]  # (R, n_dice): the faces of each roll, ascending
     counts: npt.NDArray[np.int8]  # (R, n_faces): how many dice show each face
     probability: FloatArray  # (R,): of each roll of all the dice
+    keep_counts: npt.NDArray[np.int8]  # (K, n_faces): how many dice of each keep show each face
     keep_size: IntArray  # (K,): how many dice each keep holds
     size_start: IntArray  # (n_dice + 2,): the keeps of size s are size_start[s] ... size_start[s + 1] - 1
     add: IntArray  # (K - R, n_faces): the keep with one die of that face more
@@ -121,12 +122,14 @@ def dice_tables(n_dice: int = N_DICE, n_faces: int = N_FACES) -> DiceTables:
     ]
     n_outcomes = np.array([len(row) for row in outcomes])
     keep_size = np.array([len(keep) for keep in keeps])
+    keep_counts = np.array([[Counter(keep)[face] for face in faces] for keep in keeps], dtype=np.int8)
     tables = DiceTables(
         n_dice=n_dice,
         n_faces=n_faces,
         faces=np.array(rolls, dtype=np.int8),
-        counts=np.array([[Counter(roll)[face] for face in faces] for roll in rolls], dtype=np.int8),
+        counts=keep_counts[first_roll:],
         probability=np.bincount(outcomes[0], minlength=len(rolls)) / n_faces**n_dice,
+        keep_counts=keep_counts,
         keep_size=keep_size,
         size_start=np.searchsorted(keep_size, np.arange(n_dice + 2)),
         add=add,

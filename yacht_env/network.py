@@ -10,13 +10,14 @@ The value of holding dice is the output of the keep; that of filling a box is it
 the value of the card that it leaves. The best legal action is played. States that differ in their dice alone share the
 perceptrons' work.
 
-Public names: :class:`NetworkPolicy`, :class:`Architecture`, :class:`CardInputs`.
+Public names: :class:`NetworkPolicy`, :class:`Architecture`, :class:`CardInputs`, :func:`card_inputs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from yacht_env.game import Game, State
 from yacht_env.observation import get_observation
 from yacht_env.rules import Ruleset
 
-__all__ = ["Architecture", "CardInputs", "NetworkPolicy"]
+__all__ = ["Architecture", "CardInputs", "NetworkPolicy", "card_inputs"]
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
@@ -54,7 +55,7 @@ class Architecture:
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the weights: ``keep.0.weight``, ``keep.0.bias``, ``keep.0.norm.weight`` and so on."""
-        card_size = CardInputs(game).size
+        card_size = card_inputs(game).size
         sizes = {
             "keep": (game.rolls_per_turn + card_size, *self.hidden, game.dice.first_roll_keep),
             "card": (card_size, *self.card_hidden, 1),
@@ -116,6 +117,12 @@ class CardInputs:
         return self.open_rows.shape[1]
 
 
+@lru_cache(maxsize=32)
+def card_inputs(game: Game) -> CardInputs:
+    """The inputs of a game; built once, then shared."""
+    return CardInputs(game)
+
+
 class NetworkPolicy:
     """Plays the best action by a network's values; needs neither torch nor stable-baselines3.
 
@@ -143,7 +150,7 @@ class NetworkPolicy:
         self.architecture = architecture
         self.name = name
         self.config = dict(config or {})
-        self.inputs = CardInputs(self.game)
+        self.inputs = card_inputs(self.game)
         self.weights = self._checked(weights)
 
     def _checked(self, weights: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:

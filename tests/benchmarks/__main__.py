@@ -171,18 +171,18 @@ def single() -> Iterator[Row]:
         return 1000
 
     wanted, note = "200,000 steps/s; 1 x", "60 observed numbers and a mask take two of the ten microseconds; Python the rest"
-    for name, found in (("pyhtzee", peer("pyhtzee")), ("OpenSpiel 2.0.2 yacht", peer("open_spiel"))):
+    pyhtzee = peer("pyhtzee")
+    for name, found in (("pyhtzee", pyhtzee), ("OpenSpiel 2.0.2 yacht", peer("open_spiel"))):
         theirs = found["steps_per_second"] if found else None
         against = f"{name}: {theirs:,.0f}" if theirs else f"{name} could not be installed"
         yield Row("Yacht-v0 yacht, one game", speed, "steps/s", against, speed / theirs if theirs else None, wanted, note)
     theirs = rate(hands)
     yield Row("Yacht-v0 yacht, one game", speed, "steps/s", f"Blackjack-v1: {theirs:,.0f}", speed / theirs, wanted, note)
-    found = peer("pyhtzee")
-    if found:
+    if pyhtzee:
         env = gymnasium.make_vec("Yacht-v0", num_envs=1024)
         batched = rate(batch_steps(env, legal=True))
-        ratio = batched / found["steps_per_second"]
-        against = f"pyhtzee: {found['steps_per_second']:,.0f}"
+        ratio = batched / pyhtzee["steps_per_second"]
+        against = f"pyhtzee: {pyhtzee['steps_per_second']:,.0f}"
         note = "thirty calls of NumPy a step of the batch; larger batches come nearer to the memory's bandwidth"
         yield Row("Yacht-v0 yacht, 1,024 games", batched, "steps/s", against, ratio, "100 x", note)
 

@@ -16,7 +16,7 @@ import pytest
 from tests.brute_force import BONUS, FACE, Card, best_mean
 from yacht_env import solver
 from yacht_env.game import State, get_game
-from yacht_env.induction import backward_induction
+from yacht_env.parallel import backward_induction
 from yacht_env.rules import RULESETS, Joker, Ruleset, UpperBonus
 from yacht_env.solver import Solution, solve
 

@@ -18,9 +18,10 @@ of rolls that they tell apart, before the rolls themselves); then, twice, 1,260 
 mean over the dice) and 1,260 maxima (the best keep): about 6,000 operations on float64. All work on whole rows of 192
 columns: enough for the calls to cost little, few enough for the 462 rows, 0.7 MB, to stay in a second-level cache. The limit
 is the bandwidth of that cache, at about four rows read or written for each operation. Threads do not help: each call is so
-short that they wait for the interpreter's lock. SciPy's sparse products take as long as the takes and additions here.
+short that they wait for the interpreter's lock, so :mod:`yacht_env.parallel` shares the parts of a layer among processes.
+SciPy's sparse products take as long as the takes and additions here.
 
-Public names: :func:`backward_induction`, :func:`roll_classes`.
+Public names: :class:`Induction`, :func:`roll_classes`.
 """
 
 from __future__ import annotations
@@ -35,29 +36,14 @@ import numpy.typing as npt
 
 from yacht_env.dice import DiceTables
 from yacht_env.game import Game
-from yacht_env.progress import Progress
 
-__all__ = ["backward_induction", "roll_classes"]
+__all__ = ["Induction", "Part", "roll_classes"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _WIDTH = 192  # columns solved together
 _COMBINATIONS = 64  # of the classes of boxes that are looked at together
-
-
-def backward_induction(game: Game, progress: Progress | None = None) -> FloatArray:
-    """V of every card of a game.
-
-    Args:
-        game: The game.
-        progress: Called with (lanes solved, lanes in all) after each block.
-
-    Returns:
-        Expected points from the start of a turn, by open boxes (bits) and lane, shape ``(2 ** B, L)``, float64; NaN
-        where no game can come.
-    """
-    return _Induction(game).run(progress)
 
 
 def roll_classes(game: Game, box: int) -> tuple[IntArray, IntArray]:
@@ -81,7 +67,7 @@ class _Columns(NamedTuple):
         return len(self.bounds) - 1
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """Some columns of one block."""
 
     patterns: int  # the block's open pattern boxes
@@ -99,6 +85,10 @@ class _Piece(NamedTuple):
         out[self.columns.cells[bounds[0] : bounds[-1]]] = np.repeat(values, np.diff(bounds))
 
 
+Part = list[Piece]
+"""Columns that are solved together, all of one layer."""
+
+
 class _Group(NamedTuple):
     """Boxes that are looked at together; ``J`` combinations of their classes occur."""
 
@@ -107,13 +97,19 @@ class _Group(NamedTuple):
     of_roll: IntArray  # the combination of each roll, (R,)
 
 
-class _Induction:
-    """One run; :attr:`values` holds, for each set of pattern boxes, the number sets by lanes, flat.
+class Induction:
+    """The cards of a game in layers, and the layers in parts: a part reads the layer before, and can be solved by itself.
 
-    One more cell at the end is -inf: where a closed box leads.
+    Args:
+        game: The game.
+        cells: Where the values go, :meth:`n_cells` numbers of float64, which several processes may share.
+
+    Attributes:
+        values: For each set of pattern boxes, the number sets by lanes, flat. One more cell at the end is -inf: where a
+            closed box leads.
     """
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, cells: FloatArray | None = None) -> None:
         self.game = game
         self.lattice = _lattice(game.dice)
         boxes = game.ruleset.boxes
@@ -123,25 +119,29 @@ class _Induction:
         self.place = np.zeros(2**game.n_boxes, dtype=np.int64)
         self.place[self.number_sets] = np.arange(len(self.number_sets))
         self.closed = len(self.number_sets) * game.n_lanes
-        self.values = {patterns: np.append(np.zeros(self.closed), -np.inf) for patterns in self.pattern_sets}
+        rows = (np.zeros(self.n_cells(game)) if cells is None else cells).reshape(len(self.pattern_sets), self.closed + 1)
+        rows[:, self.closed] = -np.inf
+        self.values = dict(zip(self.pattern_sets, rows, strict=True))
         classes = [roll_classes(game, b) for b in range(game.n_boxes)]
         self.classes = [(rolls, class_of_roll[self.lattice.rolls]) for rolls, class_of_roll in classes]
         self.groups = self._groups()
         self.columns: dict[tuple[int, bool, bool], _Columns] = {}
+        self.layers = [list(self._parts(layer)) for layer in self._layers()]
 
-    def run(self, progress: Progress | None) -> FloatArray:
+    @staticmethod
+    def n_cells(game: Game) -> int:
+        """Numbers that the values take."""
+        n_patterns = sum(not box.is_number for box in game.ruleset.boxes)
+        return 2**game.n_boxes * game.n_lanes + 2**n_patterns
+
+    @staticmethod
+    def most_parts(game: Game) -> int:
+        """No game has more parts: all are full but the last of each layer."""
+        return 2**game.n_boxes * game.n_lanes // _WIDTH + game.n_boxes
+
+    def table(self) -> FloatArray:
+        """V by open boxes (bits) and lane, shape ``(2 ** B, L)``; NaN where no game can come."""
         game = self.game
-        layers: list[list[tuple[int, int]]] = [[] for _ in range(game.n_boxes + 1)]
-        for patterns in self.pattern_sets:
-            for n_numbers in range(len(self.numbers) + 1):
-                layers[patterns.bit_count() + n_numbers].append((patterns, n_numbers))
-        solved, total = 0, int(game.reachable_lanes[1:].sum())
-        for layer in layers[1:]:
-            for part in self._parts(layer):
-                self._solve(part)
-                solved += sum(piece.n_cells for piece in part)
-                if progress:
-                    progress(solved, total)
         out = np.full((2**game.n_boxes, game.n_lanes), np.nan)
         for patterns, values in self.values.items():
             rows = [patterns | numbers for numbers in self.number_sets]
@@ -149,16 +149,24 @@ class _Induction:
         out[~game.reachable_lanes] = np.nan
         return out
 
-    def _parts(self, layer: Sequence[tuple[int, int]]) -> Iterator[list[_Piece]]:
+    def _layers(self) -> list[list[tuple[int, int]]]:
+        """The blocks, as open pattern boxes and number of open number boxes, by open boxes in all, from one up."""
+        layers: list[list[tuple[int, int]]] = [[] for _ in range(self.game.n_boxes + 1)]
+        for patterns in self.pattern_sets:
+            for n_numbers in range(len(self.numbers) + 1):
+                layers[patterns.bit_count() + n_numbers].append((patterns, n_numbers))
+        return layers[1:]
+
+    def _parts(self, layer: Sequence[tuple[int, int]]) -> Iterator[Part]:
         """The columns of a layer's blocks in parts of about equal width: large blocks are cut, small ones put together."""
-        part: list[_Piece] = []
+        part: Part = []
         width = 0
         for patterns, n_numbers in layer:
             columns = self._columns_of(patterns, n_numbers)
             start = 0
             while start < columns.n_columns:
                 stop = min(start + _WIDTH - width, columns.n_columns)
-                part.append(_Piece(patterns, columns, start, stop))
+                part.append(Piece(patterns, columns, start, stop))
                 width, start = width + stop - start, stop
                 if width == _WIDTH:
                     yield part
@@ -220,8 +228,9 @@ class _Induction:
             if numbers >> box & 1:
                 gains = set((game.next_lane[0, :, game.n_holds + box] // game.n_jokers).tolist())
                 sums = {total + gain for total in sums for gain in gains}
-        needed = [game.upper_threshold - upper for upper in range(game.upper_threshold + 1)]
-        return [min((total for total in sums if total >= need), default=-1) for need in needed]
+        enough = np.array([*sorted(sums), -1])
+        needed = game.upper_threshold - np.arange(game.upper_threshold + 1)
+        return enough[np.searchsorted(enough[:-1], needed)].tolist()
 
     def _box(
         self, box: int, patterns: int, numbers: IntArray, lane: IntArray, joker_is_on: bool
@@ -243,7 +252,7 @@ class _Induction:
 
     # ------------------------------------------------------------------------------------------------------- solving
 
-    def _solve(self, part: list[_Piece]) -> None:
+    def solve(self, part: Part) -> None:
         """Solve some columns of one layer, and write down what they are worth."""
         lattice, width = self.lattice, sum(piece.stop - piece.start for piece in part)
         spare = np.empty((lattice.n_rolls, width))
@@ -260,7 +269,7 @@ class _Induction:
             piece.write(self.values[piece.patterns], values[left : left + piece.stop - piece.start])
             left += piece.stop - piece.start
 
-    def _fill(self, piece: _Piece) -> FloatArray:
+    def _fill(self, piece: Piece) -> FloatArray:
         """What the best box is worth for each roll, shape ``(R, width)``."""
         start, stop, columns = piece.start, piece.stop, piece.columns
         best = np.full((self.lattice.n_rolls, stop - start), -np.inf)
@@ -342,8 +351,9 @@ def _lattice(dice: DiceTables) -> _Lattice:
 
 def _distinct(rows: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Where each different row comes first, and which of them each row is."""
-    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return first, which.reshape(-1)
+    numbers: dict[bytes, int] = {}
+    which = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in np.ascontiguousarray(rows)])
+    return np.unique(which, return_index=True)[1], which
 
 
 def _subsets(boxes: Sequence[int]) -> list[int]:

@@ -39,7 +39,8 @@ import platformdirs
 from yacht_env.dice import max_over_keeps, mean_over_rolls
 from yacht_env.files import write_atomically
 from yacht_env.game import Game, State, get_game
-from yacht_env.induction import backward_induction, roll_classes
+from yacht_env.induction import roll_classes
+from yacht_env.parallel import backward_induction
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
 

@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from yacht_env.dice import DiceTables
-from yacht_env.game import Game
+from yacht_env.game import Game, distinct_rows
 
 __all__ = ["Induction", "Part", "roll_classes"]
 
@@ -50,7 +50,7 @@ def roll_classes(game: Game, box: int) -> tuple[IntArray, IntArray]:
     """Rolls that do the same in a box: one of each class, shape ``(O,)``, and the class of each roll, ``(R,)``."""
     action = game.n_holds + box
     effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, game.roll_kind[:, None]])
-    return _distinct(effect)
+    return distinct_rows(effect)
 
 
 class _Columns(NamedTuple):
@@ -193,7 +193,7 @@ class Induction:
         return groups
 
     def _combinations(self, boxes: list[int]) -> tuple[IntArray, IntArray]:
-        return _distinct(np.column_stack([self.classes[box][1] for box in boxes]))
+        return distinct_rows(np.column_stack([self.classes[box][1] for box in boxes]))
 
     def _columns_of(self, patterns: int, n_numbers: int) -> _Columns:
         """The columns of a block; made once for the blocks that share them."""
@@ -211,7 +211,7 @@ class Induction:
         numbers = sets[which]
         least = {bits: self._least_that_suffices(bits) for bits in sets.tolist()}
         kind = np.array([least[bits][upper] for bits, upper in zip(numbers.tolist(), game.upper_total(lane), strict=True)])
-        first, column = _distinct(np.column_stack([numbers, kind, lane % game.n_jokers]))
+        first, column = distinct_rows(np.column_stack([numbers, kind, lane % game.n_jokers]))
         cells = self.place[numbers] * game.n_lanes + lane
         numbers, lane = numbers[first], lane[first]
         boxes = [self._box(b, patterns, numbers, lane, joker_is_on) for b in range(game.n_boxes)]
@@ -347,13 +347,6 @@ class _Lattice:
 @lru_cache(maxsize=4)
 def _lattice(dice: DiceTables) -> _Lattice:
     return _Lattice(dice)
-
-
-def _distinct(rows: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray]:
-    """Where each different row comes first, and which of them each row is."""
-    numbers: dict[bytes, int] = {}
-    which = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in np.ascontiguousarray(rows)])
-    return np.unique(which, return_index=True)[1], which
 
 
 def _subsets(boxes: Sequence[int]) -> list[int]:

@@ -26,6 +26,9 @@ import numpy as np
 import yacht_env
 from tests.benchmarks.measure import ROOT, Row, fresh_process, install_peers, peer, rate
 from yacht_env.files import write_atomically
+from yacht_env.game import get_game
+from yacht_env.induction import Induction
+from yacht_env.parallel import backward_induction
 
 CARTPOLE = "CartPole-v1 of Gymnasium"
 
@@ -41,6 +44,8 @@ spent = time.perf_counter() - started
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({{"spent": spent, "megabytes": peak, "value": solution.expected_score}}))
 """
+SOLVE_NOTE = "NumPy alone, a process a core, see the limits; half a second goes by before the second process has its tables"
+OPERATIONS_A_COLUMN = 6_000  # see yacht_env/induction.py
 PEER_VARIANTS = {"yatzy": "yatzy-scandinavian", "classic13": "american+forced-joker"}
 
 
@@ -52,7 +57,7 @@ def solving() -> Iterator[Row]:
         ratio = theirs["seconds"] / ours["seconds"] if theirs else None
         wanted = {"yatzy": "4 x", "classic13": "4 x", "yacht": "0.6 s"}.get(ruleset, "")
         against = f"yatzy-solver 1.0.0 (Rust, all cores): {theirs['seconds']:.1f} s" if theirs else ""
-        note = "one core, NumPy alone: 6,000 operations a column, on rows of 1.5 kB in the cache" if ratio else ""
+        note = SOLVE_NOTE if ratio else ""
         if ruleset in PEER_VARIANTS and theirs is None:
             note = "yatzy-solver 1.0.0 could not be installed"
         yield Row(f"solve {ruleset}, a fresh process", ours["seconds"], "s", against, ratio, wanted, note)
@@ -61,19 +66,60 @@ def solving() -> Iterator[Row]:
 
 
 def growth_of_solving() -> Iterator[Row]:
-    """Solve time against the number of cards and lanes."""
-    for ruleset in yacht_env.RULESETS:
-        game = yacht_env.game.get_game(ruleset)
-        n = int(game.reachable_lanes[1:].sum())
-        started = time.perf_counter()
-        yacht_env.solve(ruleset, cache=False)
-        spent = time.perf_counter() - started
-        yield Row(f"solve {ruleset}: {n:,} cards with their lanes", 1e6 * spent / n, "µs each")
+    """Solve time, by one process, against the number of cards with their lanes: yatzy's card cut to its first boxes."""
+    full = yacht_env.RULESETS["yatzy"]
+    for bonus in (None, full.upper_bonus):
+        for n_boxes in range(10, full.n_boxes + 1):
+            ruleset = dataclasses.replace(full.with_boxes(range(n_boxes)), upper_bonus=bonus)
+            game = get_game(ruleset)
+            n = int(game.reachable_lanes[1:].sum())
+            started = time.perf_counter()
+            backward_induction(game, processes=1)
+            spent = time.perf_counter() - started
+            what = f"{n_boxes} boxes {'with' if bonus else 'without'} bonus: {n:,} cards with their lanes"
+            yield Row(what, spent, "s", note=f"{1e6 * spent / n:.2f} µs each")
+
+
+def limits() -> Iterator[Row]:
+    """What the machine can do, and how much of it is used."""
+    game = get_game("yatzy")
+    induction = Induction(game)
+    n_columns = sum(piece.stop - piece.start for layer in induction.layers for part in layer for piece in part)
+    lattice, width = induction.lattice, 192
+    rows, room = np.zeros((lattice.n_keeps, width)), np.zeros((lattice.n_rolls, width))
+    order = np.random.default_rng(0).permutation(lattice.n_rolls)
+
+    def operations() -> int:
+        rows.take(order, axis=0, out=room, mode="clip")
+        np.add(rows[: lattice.n_rolls], room, out=rows[: lattice.n_rolls])
+        return lattice.n_rolls * width
+
+    started = time.perf_counter()
+    backward_induction(game, processes=1)
+    used = OPERATIONS_A_COLUMN * n_columns / (time.perf_counter() - started)
+    most = rate(operations, seconds=0.3)
+    what = f"operations of solving yatzy: {n_columns:,} columns of {OPERATIONS_A_COLUMN:,}, one process"
+    note = "a row of a cached array fetched, and added to another; the limit is the cache's bandwidth, 40 bytes an operation"
+    yield Row(what, used / 1e9, "G/s", f"a loop of nothing else: {most / 1e9:.2f} G/s", used / most, note=note)
+
+    for n in (1024, 16384):
+        env = gymnasium.make_vec("Yacht-v0", num_envs=n)
+        n_bytes = 4 * env.single_observation_space.shape[0] + env.single_action_space.n
+        source, target = np.ones((2, n, n_bytes), dtype=np.uint8)
+
+        def copies(source: np.ndarray = source, target: np.ndarray = target) -> int:
+            np.copyto(target, source)
+            return source.size
+
+        most, used = rate(copies, seconds=0.3), n_bytes * rate(batch_steps(env, legal=True))
+        against = f"copying as much: {most / 1e9:.1f} GB/s"
+        note = "observation and mask of each state are gathered from a table of rows, points and flags written into them"
+        yield Row(f"bytes written by batches of {n:,} games", used / 1e9, "GB/s", against, used / most, note=note)
 
 
 def best_actions() -> Iterator[Row]:
     """Asking a solution."""
-    solution, game = yacht_env.solve("classic13"), yacht_env.game.get_game("classic13")
+    solution, game = yacht_env.solve("classic13"), get_game("classic13")
     theirs = peer("best_action")
     single = 1 / rate(lambda: bool(solution.best_action([1, 2, 3, 4, 5], 2) >= 0))
     against = f"yatzy-solver: {1e6 * theirs['single']:.0f} µs" if theirs else ""
@@ -84,7 +130,7 @@ def best_actions() -> Iterator[Row]:
         against,
         theirs["single"] / single if theirs else None,
         "1 x",
-        "the tables of a turn are kept by card; what is left are fifty calls of NumPy on single numbers",
+        "tables of a turn are kept by card; half of the time checks arguments that may be batches, half are NumPy's calls",
     )
     rng, n = np.random.default_rng(0), 20_000
     dice, rolls = rng.integers(1, 7, (n, 5)), rng.integers(0, 3, n)
@@ -300,6 +346,7 @@ SECTIONS: dict[str, Callable[[], Iterator[Row]]] = {
     "Evaluating": evaluating,
     "Estimating": estimating,
     "Training": training,
+    "Limits": limits,
     "How solving grows": growth_of_solving,
     "How batches grow": growth_of_batches,
 }

@@ -100,15 +100,15 @@ def _solve(game: Game, shared: _Shared, helpers: Sequence[_Helper], progress: Pr
             if shared.ready[helper.number]:
                 helper.begin(number)
         for _ in _solve_free(induction, layer, marks, 0.0):
-            if progress:
+            if progress and (marks != _DONE).any():
                 progress(solved + int(sizes[marks == _DONE].sum()), total)
         for helper in helpers:
             helper.wait()
         for part in np.flatnonzero(marks != _DONE).tolist():  # a helper has died over it
             induction.solve(layer[part])
         solved += int(sizes.sum())
-    if progress:
-        progress(total, total)
+        if progress:
+            progress(solved, total)
     return induction.table()
 
 

@@ -17,7 +17,7 @@ class MissingExtraError(ModuleNotFoundError):
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """A block that imports what an extra brings along, as in ``with needs_extra("render"): import pygame``.
+    """A ``with`` block around the imports of libraries that an extra brings along.
 
     Args:
         extra: Name of the extra in ``pyproject.toml``.

@@ -7,6 +7,7 @@ PYTHON := $(shell for python in python3.11 python3.12 python3.13 python3; do \
 endif
 
 VENV ?= .venv
+LOWEST_PYTHON ?= python3.11
 PIP_ARGS ?=
 PYTEST_ARGS ?=
 RUNS ?= runs
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs bench wheel tensorboard constraints clean
+.PHONY: help setup demo test test-lowest test-slow lint docs bench wheel tensorboard constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +40,15 @@ demo: $(STAMP) ## Train an agent for about two minutes, then measure it against 
 
 test: $(STAMP) ## Run the tests, without the slow ones
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-lowest: .venv-lowest/.installed ## Run the tests on the lowest versions that pyproject.toml allows
+	.venv-lowest/bin/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+# The lowest versions are of the time of Python 3.11, and some have no builds for a newer one.
+.venv-lowest/.installed: pyproject.toml constraints-lowest.txt
+	@.venv-lowest/bin/python -m pip --version >/dev/null 2>&1 || $(LOWEST_PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install $(PIP_ARGS) -c constraints-lowest.txt -e ".[train,render,report,pettingzoo,dev]"
+	@touch $@
 
 test-slow: $(STAMP) ## Run the slow tests
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)

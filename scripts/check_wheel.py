@@ -1,10 +1,11 @@
-"""Checks a built wheel the way a user meets it: in a new environment, outside the checkout, without torch.
+"""Checks a built wheel the way a user meets it: in a new environment, outside the checkout, without any extra.
 
     python scripts/check_wheel.py dist --constraints constraints.txt
 
 It passes when the wheel holds the package ``yacht_env`` and nothing else, when it installs with its base dependencies
-alone, when a game can be played through ``gymnasium.make`` with no other import, and when the command line finds the
-optimum. Needs the standard library only.
+alone, when a game can be played and drawn as text through ``gymnasium.make`` with no other import, and when the command
+line finds the optimum. Given a folder, it also checks the sdist there, see ``check_sdist.py``; for that it is run in the
+development environment. The rest needs the standard library only.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from check_sdist import check_sdist
+
 OPTIMUM = 166.95506770457  # of the ruleset `yacht`; rounded, it is published as 166.96 (dice.now)
 
 ABSENT = """
@@ -28,13 +31,14 @@ import importlib.util
 found = [name for name in {names} if importlib.util.find_spec(name)]
 assert not found, f"the wheel brings along {{found}}"
 """
-NAMES = ("torch", "stable_baselines3", "sb3_contrib", "ray", "pygame", "agents", "train", "tests", "models", "scripts")
+EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pettingzoo", "ray", "pygame")
+NAMES = (*EXTRAS, "agents", "train", "tests", "models", "scripts", "examples", "docs")
 
 GAME = """
 import gymnasium
 import numpy as np
 
-env = gymnasium.make("yacht_env:Yacht-v0")
+env = gymnasium.make("yacht_env:Yacht-v0", render_mode="ansi")
 rng = np.random.default_rng(0)
 observation, info = env.reset(seed=0)
 total, steps, terminated, truncated = 0.0, 0, False, False
@@ -47,6 +51,7 @@ while not (terminated or truncated):
 assert terminated and not truncated, "a game of legal moves must end by itself"
 assert 12 <= steps <= 36, f"{steps} steps for twelve boxes"
 assert 0 <= total <= 297 and total == int(total), f"{total} points"
+assert f"Total {total:.0f}" in env.render(), env.render()
 print(f"played a game of {steps} steps for {total:.0f} points")
 """
 
@@ -54,11 +59,11 @@ print(f"played a game of {steps} steps for {total:.0f} points")
 def main() -> None:
     """Check the wheel that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("dist", type=Path, help="a wheel, or a folder with exactly one")
+    parser.add_argument("dist", type=Path, help="a wheel, or a folder with exactly one, and the sdist")
     parser.add_argument("--constraints", type=Path, help="versions for the dependencies")
     options = parser.parse_args()
 
-    wheel = find_wheel(options.dist)
+    wheel = find_one(options.dist, "*.whl")
     check_contents(wheel)
     with tempfile.TemporaryDirectory(prefix="check-wheel-") as folder:
         python, elsewhere = install(wheel, options.constraints, Path(folder))
@@ -69,14 +74,16 @@ def main() -> None:
         run(command, "--help", quiet=True)
         check_optimum(run(command, "solve", "--json", quiet=True))
     print(f"{wheel.name}: all well")
+    if options.dist.is_dir():
+        check_sdist(find_one(options.dist, "*.tar.gz"), wheel, lambda folder, command: Runner(folder)(*command, quiet=True))
 
 
-def find_wheel(dist: Path) -> Path:
-    """The wheel at this path, or the only one in this folder."""
-    wheels = sorted(dist.glob("*.whl")) if dist.is_dir() else [dist]
-    if len(wheels) != 1:
-        sys.exit(f"expected exactly one wheel in {dist}, found {[wheel.name for wheel in wheels]}")
-    return wheels[0].resolve()
+def find_one(dist: Path, pattern: str) -> Path:
+    """The file at this path, or the only one of this pattern in this folder."""
+    found = sorted(dist.glob(pattern)) if dist.is_dir() else [dist]
+    if len(found) != 1:
+        sys.exit(f"expected exactly one {pattern} in {dist}, found {[path.name for path in found]}")
+    return found[0].resolve()
 
 
 def check_contents(wheel: Path) -> None:

@@ -17,6 +17,9 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
 
 
+LOWEST = (ROOT / "constraints-lowest.txt").read_text().splitlines()
+
+
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -56,6 +59,20 @@ def test_the_tested_set_covers_everything_that_setup_installs():
     extras = [wish for extra, wishes in EXTRAS.items() if extra != "ray" for wish in wishes]
     asked = names(PROJECT["project"]["dependencies"] + extras)
     assert asked <= names(PINS)
+
+
+def test_the_lowest_set_is_that_of_the_lower_bounds():
+    """All that users can ask for has a lower bound, and is tested at it; but for torch, as the list says."""
+    extras = [wish for extra in ("train", "render", "report", "pettingzoo") for wish in EXTRAS[extra]]
+    bounds = dict(wish.split(">=") for wish in PROJECT["project"]["dependencies"] + extras)
+    pins = dict(line.split("==") for line in LOWEST if line and not line.startswith("#"))
+    pinned = {canonical(name): [int(part) for part in pin.split(".")] for name, pin in pins.items()}
+    assert {canonical(name) for name in bounds} == pinned.keys()
+    for name, bound in bounds.items():
+        lowest = [int(part) for part in bound.split(".")]
+        lowest += [0] * (3 - len(lowest))
+        assert pinned[canonical(name)] == lowest or name == "torch"
+    assert f"torch=={pins['torch']}" in PINS
 
 
 def test_the_version_is_one_fact():

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from yacht_env.extras import needs_extra
 from yacht_env.files import write_atomically
 
 __all__ = ["learning_curves", "main", "results_table"]
@@ -53,10 +54,11 @@ def _row(config: dict[str, Any]) -> list[str]:
 
 def learning_curves(configs: list[dict[str, Any]]) -> bytes:
     """The exact score of each agent while it learned, with the optimum as a line; a PNG."""
-    import matplotlib
+    with needs_extra("train"):
+        import matplotlib
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
 
     rulesets = sorted({config["ruleset"]["name"] for config in configs})
     figure, axes = pyplot.subplots(1, len(rulesets), figsize=(5.2 * len(rulesets), 3.8), squeeze=False, layout="constrained")

@@ -19,12 +19,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
-from torch.utils.tensorboard import SummaryWriter
-
 from train.settings import TrainSettings
 from yacht_env.evaluation import Evaluation
+from yacht_env.extras import needs_extra
 from yacht_env.files import write_atomically
+
+with needs_extra("train"):
+    from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
+    from torch.utils.tensorboard import SummaryWriter
 
 __all__ = ["Run", "report"]
 

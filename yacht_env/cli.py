@@ -18,6 +18,7 @@ import tyro
 
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.explain import explain
+from yacht_env.extras import MissingExtraError
 from yacht_env.odds import box_odds, odds_table
 from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
 from yacht_env.pretrained import PretrainedError, download_pretrained, list_pretrained, load_pretrained
@@ -175,16 +176,11 @@ def main(args: Sequence[str] | None = None) -> None:
     }
     try:
         run[type(command)](command)
-    except (ValueError, OSError, PretrainedError) as error:
+    except (ValueError, OSError, PretrainedError, MissingExtraError) as error:
         if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         print(f"yacht-env: {error}", file=sys.stderr)
-        sys.exit(2)
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        print('yacht-env: reports need matplotlib: pip install "yacht-env[report]"', file=sys.stderr)
         sys.exit(2)
 
 

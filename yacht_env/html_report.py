@@ -35,7 +35,7 @@ def write_report(
         optimum: The distribution of the total under optimal play; ``None`` leaves it out.
 
     Raises:
-        ModuleNotFoundError: without matplotlib.
+        MissingExtraError: without matplotlib.
         OSError: where the file can't be written.
     """
     write_atomically(path, report_page(results, ruleset, optimum))

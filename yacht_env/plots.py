@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from yacht_env.distribution import ScoreDistribution
 from yacht_env.evaluation import Evaluation
+from yacht_env.extras import needs_extra
 from yacht_env.files import write_atomically
 from yacht_env.game import Game, get_game
 from yacht_env.report import sorted_by_score
@@ -79,8 +80,9 @@ def evaluation_plots(
 
 
 def _draw_figure(draw: Draw, ink: str, grid: str) -> Figure:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+    with needs_extra("report"):
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
 
     colours: dict[Any, Any] = {
         "text.color": ink,
@@ -111,7 +113,8 @@ def _draw_figure(draw: Draw, ink: str, grid: str) -> Figure:
 
 def inline_svg(draw: Draw) -> str:
     """A plot as inline SVG, in the page's own colours and type."""
-    from matplotlib import rc_context
+    with needs_extra("report"):
+        from matplotlib import rc_context
 
     text = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "0"}):

@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.error import DependencyNotInstalled
 
+from yacht_env.extras import MissingExtraError, needs_extra
+
 if TYPE_CHECKING:
     import pygame
 
@@ -243,11 +245,10 @@ class Window:
 def _require_pygame() -> None:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it would greet on the standard output
     try:
-        import pygame  # noqa: F401
-    except ImportError as error:
-        raise DependencyNotInstalled(
-            'pygame is not installed, and draws the pictures: run `pip install "yacht-env[render]"`'
-        ) from error
+        with needs_extra("render"):
+            import pygame  # noqa: F401
+    except MissingExtraError as error:
+        raise DependencyNotInstalled(str(error)) from error  # what Gymnasium's environments raise
 
 
 class _Canvas:

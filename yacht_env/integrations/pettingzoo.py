@@ -16,14 +16,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.utils import seeding
-from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
 
+from yacht_env.extras import needs_extra
 from yacht_env.game import Game, SingleState
 from yacht_env.observation import get_observation
 from yacht_env.rendering import TableView, Window, draw_ansi, draw_rgb
 from yacht_env.rules import Ruleset
 from yacht_env.view import table_view
+
+with needs_extra("pettingzoo"):
+    from pettingzoo import AECEnv
+    from pettingzoo.utils import wrappers
 
 __all__ = ["YachtAECEnv", "env", "raw_env"]
 

@@ -12,19 +12,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import TensorBoardOutputFormat
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from yacht_env.evaluation import Evaluation, evaluate
+from yacht_env.extras import needs_extra
 from yacht_env.game import Game
 from yacht_env.observation import Form
 from yacht_env.policies import Policy
 from yacht_env.rules import Ruleset
 from yacht_env.vector_env import YachtVectorEnv
+
+with needs_extra("train"):
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.logger import TensorBoardOutputFormat
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 __all__ = ["ExactEvalCallback", "YachtVecEnv", "model_policy"]
 

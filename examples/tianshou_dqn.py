@@ -56,21 +56,26 @@ def train(args: argparse.Namespace) -> DiscreteQLearningPolicy:
     torch.set_num_threads(1)
     envs = YachtVenv(args.n_envs, reward_scale=1 / POINTS_UNIT, seed=args.seed)
     spaces = {"observation_space": envs.observation_space[0], "action_space": envs.action_space[0]}
-    policy = DiscreteQLearningPolicy(model=QNetwork(), eps_training=1.0, **spaces)
+    policy = DiscreteQLearningPolicy(model=QNetwork(), **spaces)
     n_updates = args.total_steps // args.n_envs * args.n_updates
     optimizer = AdamOptimizerFactory(lr=args.learning_rate).with_lr_scheduler_factory(
         LRSchedulerFactoryLinear(max_epochs=1, epoch_num_steps=n_updates, collection_step_num_env_steps=1)
     )
     algorithm = DQN(policy=policy, optim=optimizer, gamma=1.0, target_update_freq=args.target_every)
-    collector = Collector(algorithm, envs, VectorReplayBuffer(args.buffer, args.n_envs), exploration_noise=True, raise_on_nan_in_buffer=False)
+    # Tianshou would look through the whole buffer for NaN after every step.
+    collector = Collector(
+        algorithm,
+        envs,
+        VectorReplayBuffer(args.buffer_size, args.n_envs),
+        exploration_noise=True,
+        raise_on_nan_in_buffer=False,
+    )
     collector.reset()
     started = time.perf_counter()
 
-    def anneal(epoch: int, step: int) -> None:
-        """Exploration falls from 0.5 to 0.02 over the first half; reports from time to time."""
-        policy.set_eps_training(max(0.5 * (1 - 2 * step / args.total_steps), 0.02))
-        if step // args.n_envs % 400 == 0:
-            print(step, exact_score(policy), round(time.perf_counter() - started,1), algorithm.optim._optim.param_groups[0]["lr"] if hasattr(algorithm.optim,"_optim") else "", flush=True)
+    def explore(epoch: int, step: int) -> None:
+        """Exploration falls from one action in two to one in fifty over the first half."""
+        policy.set_eps_training(max(0.5 * (1.0 - 2.0 * step / args.total_steps), 0.02))
 
     params = OffPolicyTrainerParams(
         training_collector=collector,
@@ -79,7 +84,7 @@ def train(args: argparse.Namespace) -> DiscreteQLearningPolicy:
         collection_step_num_env_steps=args.n_envs,
         update_step_num_gradient_steps_per_sample=args.n_updates / args.n_envs,
         batch_size=args.batch_size,
-        training_fn=anneal,
+        training_fn=explore,
         verbose=False,
         show_progress=False,
     )
@@ -101,8 +106,8 @@ def exact_score(policy: DiscreteQLearningPolicy) -> float:
 def main(arguments: list[str] | None = None) -> float:
     """Train from the command line; returns the exact score."""
     parser = argparse.ArgumentParser(description="masked DQN with Tianshou on Yacht-v0")
-    defaults = {"seed": 0, "total_steps": 1_000_000, "n_envs": 256, "batch_size": 1024, "n_updates": 1, "buffer": 200_000, "target_every":50}
-    defaults |= {"learning_rate": 1e-3}
+    defaults = {"seed": 0, "total_steps": 400_000, "n_envs": 256, "n_updates": 2, "batch_size": 1024}
+    defaults |= {"buffer_size": 200_000, "target_every": 50, "learning_rate": 1e-3}
     for name, default in defaults.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     policy = train(parser.parse_args(arguments))

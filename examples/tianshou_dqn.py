@@ -1,6 +1,10 @@
-"""Masked double DQN with Tianshou on Yacht-v0: ...
+"""Masked double DQN with Tianshou: past the greedy policy in 400,000 steps.
 
-    python examples/tianshou_dqn.py --total-steps 1000000
+    python examples/tianshou_dqn.py --total-steps 400000 --seed 0
+
+ended at an exact score of 156.075 of 166.955 points (93.5 %; random play has 37.2, the greedy policy 152.6), in 3.7 minutes of
+one core's time. ``YachtVenv`` is the batch of games as one of Tianshou's vector environments, with masks where its policies
+find them; network, policy, buffer, collector and trainer are Tianshou's.
 """
 
 import argparse
@@ -25,9 +29,9 @@ POINTS_UNIT = 20.0  # rewards are divided by this
 class QNetwork(nn.Module):
     """Values of all actions.
 
-    There is one output for each set of dice that may be kept and for each box, and the dice on the table choose which of them
-    are the values of the actions; so what is learned about a set of dice holds wherever they lie. Points of a box are known,
-    and added.
+    There is one output for each set of dice that may be kept and for each box, and the dice on the table choose which of
+    them are the values of the actions; so what is learned about a set of dice holds wherever they lie. Points of a box are
+    known, and added.
     """
 
     def __init__(self, width: int = 128) -> None:
@@ -51,7 +55,7 @@ class QNetwork(nn.Module):
 
 def train(args: argparse.Namespace) -> DiscreteQLearningPolicy:
     """Train, and return the policy."""
-    np.random.seed(args.seed)
+    np.random.seed(args.seed)  # noqa: NPY002 (Tianshou explores with the global generator)
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)
     envs = YachtVenv(args.n_envs, reward_scale=1 / POINTS_UNIT, seed=args.seed)

@@ -29,9 +29,9 @@ POINTS_UNIT = 20.0  # rewards are divided by this
 class Actor(nn.Module):
     """Logits of all actions.
 
-    There is one output for each set of dice that may be kept and for each box, and the dice on the table choose which of them
-    are the logits of the actions; so what is learned about a set of dice holds wherever they lie. What a box scores now goes
-    straight to its logit, times a factor that is learned.
+    There is one output for each set of dice that may be kept and for each box, and the dice on the table choose which of
+    them are the logits of the actions; so what is learned about a set of dice holds wherever they lie. What a box scores now
+    goes straight to its logit, times a factor that is learned.
     """
 
     def __init__(self) -> None:
@@ -60,12 +60,11 @@ def mlp(n_inputs: int, n_outputs: int, width: int = 128) -> nn.Sequential:
 
 
 def make_env(n_envs: int) -> EnvBase:
-    """The batch of games, with masks in the tensordicts and rewards in units."""
-    games = GymWrapper(
-        gymnasium.make_vec("yacht_env:Yacht-v0", num_envs=n_envs, autoreset_mode="Disabled"), categorical_action_encoding=True
-    )
-    games.auto_register_info_dict()
-    return TransformedEnv(games, Compose(DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]), ActionMask(), RewardScaling(loc=0.0, scale=1 / POINTS_UNIT)))
+    """The batch of games, with masks in the tensordicts and rewards in units of 20 points."""
+    games = gymnasium.make_vec("yacht_env:Yacht-v0", num_envs=n_envs, autoreset_mode="Disabled")
+    env = GymWrapper(games, categorical_action_encoding=True).auto_register_info_dict()
+    masks = DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"])
+    return TransformedEnv(env, Compose(masks, ActionMask(), RewardScaling(loc=0.0, scale=1 / POINTS_UNIT)))
 
 
 def train(args: argparse.Namespace) -> ProbabilisticActor:
@@ -83,14 +82,20 @@ def train(args: argparse.Namespace) -> ProbabilisticActor:
     )
     critic = ValueOperator(mlp(env.observation_spec["observation"].shape[-1], 1), in_keys=["observation"])
     advantage = GAE(gamma=1.0, lmbda=args.gae_lambda, value_network=critic)
-    loss = ClipPPOLoss(policy, critic, entropy_coeff=args.entropy, critic_coeff=0.5, loss_critic_type="l2", normalize_advantage=True)
+    loss = ClipPPOLoss(
+        policy, critic, entropy_coeff=args.entropy, critic_coeff=0.5, loss_critic_type="l2", normalize_advantage=True
+    )
     optimizer = torch.optim.Adam(loss.parameters(), lr=args.learning_rate, eps=1e-5)
     size = args.n_envs * args.n_steps
-    collector = Collector(env, policy, frames_per_batch=size, total_frames=max(args.total_steps // size, 1) * size)
+    n_updates = max(args.total_steps // size, 1)
+    collector = Collector(
+        env, policy, frames_per_batch=size, total_frames=n_updates * size, auto_register_policy_transforms=False
+    )
     started = time.perf_counter()
     for update, rollout in enumerate(collector):
-        done = update * size / args.total_steps
-        optimizer.param_groups[0]["lr"] = args.learning_rate * (1-done)
+        done = update / n_updates
+        optimizer.param_groups[0]["lr"] = args.learning_rate * (1.0 - done)
+        # A large entropy bonus that falls to 0 keeps all actions in play until their small differences are known.
         loss.entropy_coeff.fill_(args.entropy * max(1.0 - done / 0.8, 0.0))
         with torch.no_grad():
             advantage(rollout)
@@ -103,10 +108,8 @@ def train(args: argparse.Namespace) -> ProbabilisticActor:
                 total.backward()
                 nn.utils.clip_grad_norm_(loss.parameters(), 0.5)
                 optimizer.step()
-        if update % 10 == 9:
-            print(update*size, exact_score(policy), time.perf_counter()-started, flush=True)
     collector.shutdown()
-    print(f"{args.total_steps:,} steps in {time.perf_counter() - started:.0f} s")
+    print(f"{n_updates * size:,} steps in {time.perf_counter() - started:.0f} s")
     return policy
 
 

@@ -21,6 +21,8 @@ from yacht_env.vector_env import YachtVectorEnv
 __all__ = ["YachtVenv"]
 
 _Infos = npt.NDArray[np.object_]
+_Ids = int | list[int] | npt.NDArray[np.int64] | None  # some of the games; all of them where it is None
+_Step = tuple[Batch, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Infos]
 
 
 class YachtVenv(BaseVectorEnv):  # type: ignore[misc, unused-ignore]
@@ -66,13 +68,13 @@ class YachtVenv(BaseVectorEnv):  # type: ignore[misc, unused-ignore]
         """The game that is played."""
         return self.venv.game
 
-    def get_env_attr(self, key: str, id: int | list[int] | npt.NDArray[np.int64] | None = None) -> list[Any]:
+    def get_env_attr(self, key: str, id: _Ids = None) -> list[Any]:  # noqa: A002 (Tianshou's name)
         """An attribute, once for each game; the spaces are those of a single game."""
         spaces_by_name = {"observation_space": self._space, "action_space": self.venv.single_action_space}
         value = spaces_by_name[key] if key in spaces_by_name else getattr(self.venv, key)
         return [value] * len(self._wrap_id(id))
 
-    def set_env_attr(self, key: str, value: Any, id: int | list[int] | npt.NDArray[np.int64] | None = None) -> None:
+    def set_env_attr(self, key: str, value: Any, id: _Ids = None) -> None:  # noqa: A002
         """Set an attribute of all games; one game alone can't have its own."""
         if len(self._wrap_id(id)) != self.env_num:
             raise ValueError(f"the games of a batch share {key!r}; set it for all of them")
@@ -84,9 +86,7 @@ class YachtVenv(BaseVectorEnv):  # type: ignore[misc, unused-ignore]
         self.venv.reset(seed=first)
         return [None if first is None else [first]] * self.env_num
 
-    def reset(
-        self, env_id: int | list[int] | npt.NDArray[np.int64] | None = None, **kwargs: Any
-    ) -> tuple[Batch, _Infos]:
+    def reset(self, env_id: _Ids = None, **kwargs: Any) -> tuple[Batch, _Infos]:
         """Start these games (all by default); observations of them, and empty infos."""
         rows = np.asarray(self._wrap_id(env_id))
         starts = np.zeros(self.env_num, dtype=bool)
@@ -95,9 +95,7 @@ class YachtVenv(BaseVectorEnv):  # type: ignore[misc, unused-ignore]
         observations, info = self.venv.reset(seed=kwargs.get("seed"), options=options)
         return self._batch(observations[rows], info["action_mask"][rows]), self._infos(rows)
 
-    def step(
-        self, action: npt.NDArray[np.int64], id: int | list[int] | npt.NDArray[np.int64] | None = None
-    ) -> tuple[Batch, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Infos]:
+    def step(self, action: npt.NDArray[np.int64], id: _Ids = None) -> _Step:  # noqa: A002
         """Take these actions in these games (all by default); the others play on as well, since nobody looks at them."""
         rows = np.asarray(self._wrap_id(id))
         actions = self.venv.action_masks().argmax(axis=1)
@@ -125,4 +123,4 @@ class YachtVenv(BaseVectorEnv):  # type: ignore[misc, unused-ignore]
 
     @staticmethod
     def _infos(rows: npt.NDArray[np.int64]) -> _Infos:
-        return np.array([{} for _ in rows], dtype=object)
+        return np.array([{} for _ in rows], dtype=object)  # whatever an info holds costs Tianshou more than the game

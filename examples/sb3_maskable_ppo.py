@@ -41,17 +41,16 @@ def main(arguments: list[str] | None = None) -> float:
     parser = argparse.ArgumentParser(description="MaskablePPO on Yacht-v0")
     parser.add_argument("--envs", choices=["dummy", "subproc", "fast"], default="dummy")
     parser.add_argument("--n-envs", type=int, help="default: 8, and 256 for fast")
-    parser.add_argument("--total-steps", type=int, help="default: 100,000, and 1,000,000 for fast")
+    parser.add_argument("--total-steps", type=int, help="default: 100,000, and 300,000 for fast")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(arguments)
     fast = args.envs == "fast"
-    n_envs, total_steps = args.n_envs or (256 if fast else 8), args.total_steps or (1_000_000 if fast else 100_000)
+    n_envs, total_steps = args.n_envs or (256 if fast else 8), args.total_steps or (300_000 if fast else 100_000)
 
     envs, judge = make_envs(args.envs, n_envs, args.seed), make_vec_env("yacht_env:Yacht-v0", seed=args.seed + 1)
-    settings = {"n_steps": 144, "batch_size": 288, "n_epochs": 5, "gae_lambda": 0.3, "ent_coef": 0.05, "learning_rate": 1e-3}
-    if fast:
-        settings |= {"n_steps":36, "batch_size": 2304, "n_epochs":4}
-    model = MaskablePPO("MlpPolicy", envs, gamma=1.0, seed=args.seed, **settings)
+    rollout = {"n_steps": 36, "batch_size": 9 * n_envs} if fast else {"n_steps": 144, "batch_size": 36 * n_envs}
+    settings = {"gamma": 1.0, "gae_lambda": 0.3, "ent_coef": 0.05, "learning_rate": 1e-3, "n_epochs": 4}
+    model = MaskablePPO("MlpPolicy", envs, seed=args.seed, **rollout, **settings)
     # Some games now and then, as with any environment; they say roughly what the exact score below says exactly.
     evaluation = MaskableEvalCallback(judge, n_eval_episodes=20, eval_freq=max(total_steps // n_envs // 4, 1))
     started = time.perf_counter()

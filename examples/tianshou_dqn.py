@@ -2,9 +2,9 @@
 
     python examples/tianshou_dqn.py --total-steps 400000 --seed 0
 
-ended at an exact score of 156.075 of 166.955 points (93.5 %; random play has 37.2, the greedy policy 152.6), in 3.7 minutes of
-one core's time. ``YachtVenv`` is the batch of games as one of Tianshou's vector environments, with masks where its policies
-find them; network, policy, buffer, collector and trainer are Tianshou's.
+ended at an exact score of 156.075 of 166.955 points (93.5 %; random play has 37.2, the greedy policy 152.6), in 3.7 minutes
+of one core's time. ``YachtVenv`` is the batch of games as one of Tianshou's vector environments, with masks where its
+policies find them; network, policy, buffer, collector and trainer are Tianshou's.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""PPO with action masks, made of TorchRL's parts: as good as the greedy policy in a million steps.
+"""PPO with action masks, made of TorchRL's parts: past the greedy policy in 1.3 million steps.
 
     python examples/torchrl_ppo.py --total-steps 1300000 --seed 0
 

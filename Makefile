@@ -19,10 +19,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-lowest test-slow lint docs bench wheel tensorboard constraints clean
+.PHONY: help setup demo test test-lowest test-slow test-integrations lint docs bench wheel tensorboard constraints clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## Install everything into .venv, in the tested versions
 
@@ -52,6 +52,11 @@ test-lowest: .venv-lowest/.installed ## Run the tests on the lowest versions tha
 
 test-slow: $(STAMP) ## Run the slow tests
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+# Libraries whose pins conflict with the tested set get environments of their own, .venv-ray and .venv-integrations.
+test-integrations: $(STAMP) ## Run the tests of every integration, each with its library
+	$(BIN)/python -m pytest -m "not slow" tests/test_sb3.py tests/test_pettingzoo.py tests/test_using_it_from.py
+	sh scripts/test_integrations.sh "$(PYTHON)" $(PIP_ARGS)
 
 lint: $(STAMP) ## Check style and types
 	$(BIN)/python -m ruff check .

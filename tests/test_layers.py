@@ -24,7 +24,7 @@ LAYERS = {
     "game": {"rules", "dice"},
     "observation": {"rules", "dice", "game"},
 }
-TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard"}
+TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard", "torchrl", "tianshou"}
 PLOTTING_LIBRARIES = {"matplotlib"}
 ENVIRONMENTS = {"env", "vector_env"}
 JUDGES = {"solver", "evaluation", "forward_pass", "simulation", "anatomy", "distribution", "remaining", "winning"}

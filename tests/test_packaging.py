@@ -42,7 +42,7 @@ def test_base_dependencies_stay_small():
 
 
 def test_the_extras_are_the_promised_ones():
-    assert set(EXTRAS) == {"train", "render", "report", "pettingzoo", "ray", "dev"}
+    assert set(EXTRAS) == {"train", "render", "report", "pettingzoo", "ray", "torchrl", "tianshou", "dev"}
 
 
 @pytest.mark.parametrize("pin", PINS)
@@ -56,7 +56,8 @@ def test_the_tested_set_is_sorted_and_names_nothing_twice():
 
 
 def test_the_tested_set_covers_everything_that_setup_installs():
-    extras = [wish for extra, wishes in EXTRAS.items() if extra != "ray" for wish in wishes]
+    apart = {"ray", "torchrl", "tianshou"}  # in environments of their own
+    extras = [wish for extra, wishes in EXTRAS.items() if extra not in apart for wish in wishes]
     asked = names(PROJECT["project"]["dependencies"] + extras)
     assert asked <= names(PINS)
 

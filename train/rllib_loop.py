@@ -38,6 +38,7 @@ __all__ = ["Interrupted", "make_config", "train"]
 _ROOT = Path(__file__).resolve().parents[1]
 _SECONDS_BETWEEN_BARS = 0.5
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
+_TIMERS = {"seconds_playing": "env_runner_sampling_timer", "seconds_learning": "learner_update_timer"}
 _LOSSES = ("policy_loss", "vf_loss", "entropy", "curr_entropy_coeff", "default_optimizer_learning_rate")
 
 
@@ -170,6 +171,9 @@ class _Training:
         self.logger.record("time/fps", steps_per_second)
         self.logger.record("time/healthy_runners", group.num_healthy_remote_workers())
         self.logger.record("time/runner_restarts", group.num_remote_worker_restarts())
+        for key, name in _TIMERS.items():
+            if name in result["timers"]:
+                self.logger.record(f"time/{key}", float(result["timers"][name]))
         if "episode_return_mean" in result["env_runners"]:
             self.logger.record("rollout/ep_rew_mean", float(result["env_runners"]["episode_return_mean"]))
         losses = result.get("learners", {}).get("default_policy", {})

@@ -66,12 +66,12 @@ class MaskedYachtVectorEnv(VectorWrapper):
         super().__init__(YachtVectorEnv(num_envs, autoreset_mode=AutoresetMode.NEXT_STEP, **settings))
         self.reward_scale = reward_scale
         plain = self.env.single_observation_space
-        mask = spaces.Box(0, 1, (int(self.env.single_action_space.n),), np.int8)  # type: ignore[attr-defined]
+        mask = spaces.MultiBinary(int(self.env.single_action_space.n))  # type: ignore[attr-defined]
         self.single_observation_space = spaces.Dict({"observations": plain, "action_mask": mask})
         self.observation_space = batch_space(self.single_observation_space, num_envs)
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Start games, as the wrapped environment does; infos are empty."""
         observations, info = self.env.reset(seed=seed, options=options)

@@ -59,7 +59,7 @@ def cut_episodes(fragment: Fragment) -> list[SingleAgentEpisode]:
 
     observations = tree.map_structure(by_game, fragment.observations)
     outputs = {key: by_game(array) for key, array in fragment.model_outputs.items()}
-    actions, rewards = by_game(fragment.actions), by_game(fragment.rewards.astype(np.float32))
+    actions, rewards = by_game(fragment.actions), by_game(fragment.rewards)
     terminated, truncated = by_game(fragment.terminated), by_game(fragment.truncated)
     plays = np.pad(~by_game(fragment.starts), ((0, 0), (1, 1))).astype(np.int8)
     # A game is a longest run of steps that play; with a step that only starts between any two, runs never touch.
@@ -93,6 +93,8 @@ class BatchedEnvRunner(SingleAgentEnvRunner):
     multiplies the rewards by (its ``reward_scale``).
     """
 
+    _needs_initial_reset: bool
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._observations: Any = None
@@ -112,7 +114,7 @@ class BatchedEnvRunner(SingleAgentEnvRunner):
     ) -> list[SingleAgentEpisode]:
         if num_timesteps is None or random_actions:
             self._observations = None  # its games are others; the next sample here begins with new ones
-            return super()._sample(  # type: ignore[no-any-return]
+            return super()._sample(
                 num_timesteps=num_timesteps,
                 num_episodes=num_episodes,
                 explore=explore,

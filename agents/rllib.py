@@ -14,6 +14,7 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
+from ray.rllib.evaluation.postprocessing import Postprocessing
 from torch import nn
 
 from agents.networks import AfterstateNetwork, RollValueNetwork
@@ -21,7 +22,7 @@ from agents.ppo import FIRST_GAIN, start_near_zero
 from yacht_env.game import State
 from yacht_env.integrations.rllib import MaskedPPOModule
 
-__all__ = ["AfterstateModule", "LuckFreePPOLearner", "RemoveLuck"]
+__all__ = ["AfterstateModule", "RemoveLuck", "StandardizeAdvantages", "YachtPPOLearner"]
 
 _CHUNK = 8192  # states whose luck is taken at a time
 
@@ -62,9 +63,29 @@ class RemoveLuck(ConnectorV2):
         return batch
 
 
-class LuckFreePPOLearner(PPOTorchLearner):
-    """RLlib's PPO learner with :class:`RemoveLuck` before its advantages."""
+class StandardizeAdvantages(ConnectorV2):
+    """Brings the advantages of the steps that were played to a mean of 0 and a deviation of 1.
+
+    RLlib does that over all rows, and those that only hold a game's last observation get the value of another game as their
+    advantage. In this game, where returns are large and what decisions differ by is small, they would decide the scale.
+    """
+
+    def __call__(self, *, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        part = batch[DEFAULT_MODULE_ID]
+        advantages = part[Postprocessing.ADVANTAGES]
+        played = advantages[part[Columns.LOSS_MASK].bool()]
+        part[Postprocessing.ADVANTAGES] = (advantages - played.mean()) / played.std().clamp(min=1e-4)
+        return batch
+
+
+class YachtPPOLearner(PPOTorchLearner):
+    """RLlib's PPO learner with advantages on the scale of the steps that count.
+
+    ``learner_config_dict["remove_luck"]`` says whether the luck of the dice is taken out of them.
+    """
 
     def build(self) -> None:
         super().build()
-        self._learner_connector.insert_before(GeneralAdvantageEstimation, RemoveLuck())
+        if self.config.learner_config_dict["remove_luck"]:
+            self._learner_connector.insert_before(GeneralAdvantageEstimation, RemoveLuck())
+        self._learner_connector.insert_after(GeneralAdvantageEstimation, StandardizeAdvantages())

@@ -1,5 +1,6 @@
 """PPO on Ray: what the batched runner plays, learning without luck, lost processes, resumption and export."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -20,12 +21,13 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.evaluation.postprocessing import Postprocessing
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import train.rllib_ppo
 import yacht_env
 from agents.export import network_policy
-from agents.rllib import AfterstateModule, RemoveLuck
+from agents.rllib import AfterstateModule, RemoveLuck, StandardizeAdvantages, YachtPPOLearner
 from train.rllib_loop import make_config
 from train.rllib_ppo import PRESETS, RLlibSettings
 from yacht_env.integrations.rllib import MaskedPPOModule, MaskedYachtVectorEnv, masked_ppo, module_policy
@@ -149,6 +151,32 @@ def test_luck_is_the_dice_that_fell_less_those_that_were_to_be_expected():
     expected[lucky] = pips[state.roll[lucky + 1]] - (kept + (1 + dice.n_faces) / 2 * n_free)[lucky]
     np.testing.assert_allclose(-batch[Columns.REWARDS].numpy(), expected, atol=1e-4)
     assert np.abs(expected).max() > 5
+
+
+def test_rows_that_were_not_played_have_no_part_in_the_scale_of_advantages():
+    advantages, played = torch.randn(200, generator=torch.Generator().manual_seed(0)), torch.arange(200) % 10 != 9
+    advantages[~played] = 50.0
+    batch = {Postprocessing.ADVANTAGES: advantages.clone(), Columns.LOSS_MASK: played}
+    StandardizeAdvantages()(batch={DEFAULT_MODULE_ID: batch})
+    scaled = batch[Postprocessing.ADVANTAGES][played]
+    assert scaled.mean().item() == pytest.approx(0, abs=1e-6) and scaled.std().item() == pytest.approx(1, abs=1e-6)
+    assert torch.equal(scaled.argsort(), advantages[played].argsort())
+
+
+@pytest.mark.parametrize("remove_luck", [True, False])
+def test_luck_goes_before_advantages_are_made_and_their_scale_comes_after(remove_luck):
+    spaces = MaskedYachtVectorEnv(1)
+    config = make_config(dataclasses.replace(TINY, remove_luck=remove_luck))
+    learner = YachtPPOLearner(
+        config=config,
+        module_spec=config.get_multi_rl_module_spec(
+            spaces={DEFAULT_MODULE_ID: (spaces.single_observation_space, spaces.single_action_space)}
+        ),
+    )
+    learner.build()
+    names = [type(piece).__name__ for piece in learner._learner_connector.connectors]
+    luck = ["RemoveLuck"] if remove_luck else []
+    assert names[-2 - len(luck) :] == [*luck, "GeneralAdvantageEstimation", "StandardizeAdvantages"]
 
 
 def test_a_killed_runner_is_replaced_and_training_goes_on(cluster):

@@ -17,11 +17,10 @@ import ray
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from tqdm import tqdm
 
 from agents.export import network_policy
-from agents.rllib import AfterstateModule, LuckFreePPOLearner
+from agents.rllib import AfterstateModule, YachtPPOLearner
 from train.loop import Interrupted, save_network, stop_signals
 from train.run import Run
 from yacht_env.evaluation import Evaluation, evaluate
@@ -85,7 +84,8 @@ def make_config(settings: RLlibSettings) -> PPOConfig:
     config.learners(
         num_learners=settings.num_learners,
         num_gpus_per_learner=int(on_gpu),
-        learner_class=LuckFreePPOLearner if settings.remove_luck else PPOTorchLearner,
+        learner_class=YachtPPOLearner,
+        learner_config_dict={"remove_luck": settings.remove_luck},
     )
     config.training(
         gamma=1.0,

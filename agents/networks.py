@@ -217,7 +217,8 @@ class AfterstateNetwork(nn.Module):
             "closed": ~inputs.box_bits,
             "next_lane": inputs.next_lane,
             "closed_box": ~(1 << np.arange(game.n_boxes)),
-            "lane_after_box": game.next_lane[:, :, game.n_holds :].reshape(-1, game.n_boxes),
+            # int32, since not all that sends tensors between machines knows int16
+            "lane_after_box": game.next_lane[:, :, game.n_holds :].reshape(-1, game.n_boxes).astype(np.int32),
         }
         for name, table in tables.items():
             self.register_buffer(name, torch.tensor(table), persistent=False)

@@ -34,11 +34,19 @@ from torch import nn
 from agents.networks import AfterstateNetwork, RollValueNetwork
 from yacht_env.game import State
 
-__all__ = ["AfterstateActorCriticPolicy", "YachtPPO"]
+__all__ = ["FIRST_GAIN", "AfterstateActorCriticPolicy", "YachtPPO", "start_near_zero"]
 
 
-_FIRST_GAIN = 4.0  # logits of 1 for 5 points: greedy enough to begin with, and learned from there
+FIRST_GAIN = 4.0  # logits of 1 for 5 points: greedy enough to begin with, and learned from there
 _CHUNK = 8192  # states whose luck is taken at a time, 252 values each
+
+
+@torch.no_grad()
+def start_near_zero(actor: AfterstateNetwork, critic: RollValueNetwork) -> None:
+    """To begin with, only the points of the boxes tell actions apart."""
+    actor.head.shrink(0.01)
+    actor.card_head.weight.mul_(0.01)
+    critic.head.shrink(0.01)
 
 
 class _ActorAndCritic(nn.Module):
@@ -46,7 +54,7 @@ class _ActorAndCritic(nn.Module):
 
     def __init__(self, n_actions: int, critic: list[int], network_kwargs: dict[str, Any]) -> None:
         super().__init__()
-        self.actor = AfterstateNetwork(**network_kwargs, gain=_FIRST_GAIN)
+        self.actor = AfterstateNetwork(**network_kwargs, gain=FIRST_GAIN)
         self.critic = RollValueNetwork(network_kwargs["ruleset"], critic)
         self.latent_dim_pi = n_actions
         self.latent_dim_vf = 1
@@ -81,11 +89,7 @@ class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
         self.mlp_extractor = _ActorAndCritic(n_actions, self.critic_sizes, self.network_kwargs)  # type: ignore[assignment]
         self.action_net = nn.Identity()
         self.value_net = nn.Identity()
-        with torch.no_grad():  # to begin with, only the points of the boxes tell actions apart
-            actor, critic = self.mlp_extractor.actor, self.mlp_extractor.critic
-            actor.head.shrink(0.01)  # type: ignore[union-attr, operator]
-            actor.card_head.weight.mul_(0.01)  # type: ignore[union-attr, operator]
-            critic.head.shrink(0.01)  # type: ignore[union-attr, operator]
+        start_near_zero(self.mlp_extractor.actor, self.mlp_extractor.critic)
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:

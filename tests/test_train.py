@@ -19,6 +19,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import train.dqn
 import train.ppo
+import train.rllib_ppo
 from train.evaluate import main as evaluate_main
 from train.run import Run
 from train.settings import LinearSchedule, parse_settings
@@ -215,3 +216,11 @@ def test_settings_that_make_no_sense_end_with_one_sentence(flags, words, capsys)
 def test_a_schedule_falls_in_a_line_and_then_stays():
     schedule = LinearSchedule(0.3, 0.1, fraction=0.5)
     assert [schedule(remaining) for remaining in (1.0, 0.75, 0.5, 0.2, 0.0)] == pytest.approx([0.3, 0.2, 0.1, 0.1, 0.1])
+
+
+def test_without_ray_the_rllib_trainer_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.delitem(sys.modules, "train.rllib_loop", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(SystemExit, match=r"needs RLlib.*pip install -e \"\.\[train,ray\]\""):
+        train.rllib_ppo.main(["--preset", "smoke", "--run-dir", str(tmp_path / "run")])
+    assert not (tmp_path / "run").exists()

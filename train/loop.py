@@ -9,7 +9,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from yacht_env.network import NetworkPolicy
 from yacht_env.pretrained import make_config, save_agent
 from yacht_env.solver import solve
 
-__all__ = ["Interrupted", "NetworkOf", "train"]
+__all__ = ["Interrupted", "NetworkOf", "save_network", "stop_signals", "train"]
 
 MakeModel = Callable[[YachtVecEnv], BaseAlgorithm]
 LoadModel = Callable[[Path, YachtVecEnv], BaseAlgorithm]
@@ -80,7 +80,7 @@ def train(
         model.set_logger(run.logger(model.num_timesteps if run.resuming else 0))
         keeper.describe(model)
         callbacks = CallbackList([keeper.evaluator, keeper, _Bar(settings, keeper)])
-        with _stop_signals(keeper):
+        with stop_signals(keeper):
             model.learn(remaining, callbacks, log_interval=log_interval, reset_num_timesteps=not run.resuming)
         keeper.save()
     assert keeper.best is not None
@@ -181,22 +181,9 @@ class _Keeper(BaseCallback):
         )
 
     def _save_best(self, result: Evaluation) -> None:
-        run, policy = self.run, network_policy(self.net(self.model), self.run.algorithm)
-        facts = run.facts()
-        training = {
-            "algorithm": run.algorithm,
-            "settings": {k: v for k, v in json.loads(run.settings.to_json()).items() if k not in _ABOUT_THE_MACHINE},
-            "steps": self.num_timesteps,
-            "seconds": round(self.seconds - self.eval_seconds, 1),
-            "revision": facts["revision"],
-            "versions": facts["versions"],
-        }
-        name = f"{run.algorithm}-{run.settings.ruleset}"
-        config = make_config(
-            name, run.settings.ruleset, policy.architecture, training=training, result=result.summary()
-        )
-        config |= {"parameters": policy.n_parameters, "curve": self.curve}
-        save_agent(run.folder / "best", policy.weights, config)
+        seconds = round(self.seconds - self.eval_seconds, 1)
+        policy = network_policy(self.net(self.model), self.run.algorithm)
+        save_network(self.run.folder / "best", self.run, policy, self.num_timesteps, seconds, self.curve, result)
 
     def _on_rollout_start(self) -> None:
         if self.stop_asked:
@@ -208,6 +195,31 @@ class _Keeper(BaseCallback):
 
     def _on_step(self) -> bool:
         return True
+
+
+def save_network(
+    folder: Path,
+    run: Run,
+    policy: NetworkPolicy,
+    steps: int,
+    seconds: float,
+    curve: Sequence[tuple[int, float, float]],
+    result: Evaluation | None,
+) -> None:
+    """Write a network in the published format, with what is known of its training and, once measured, its score."""
+    facts = run.facts()
+    training = {
+        "algorithm": run.algorithm,
+        "settings": {k: v for k, v in json.loads(run.settings.to_json()).items() if k not in _ABOUT_THE_MACHINE},
+        "steps": steps,
+        "seconds": seconds,
+        "revision": facts["revision"],
+        "versions": facts["versions"],
+    }
+    ruleset, figures = run.settings.ruleset, result.summary() if result else {}
+    config = make_config(f"{run.algorithm}-{ruleset}", ruleset, policy.architecture, training=training, result=figures)
+    config |= {"parameters": policy.n_parameters, "curve": list(curve)}
+    save_agent(folder, policy.weights, config)
 
 
 class _Bar(BaseCallback):
@@ -243,8 +255,8 @@ class _Bar(BaseCallback):
 
 
 @contextlib.contextmanager
-def _stop_signals(keeper: _Keeper) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) asks for a stop at the next safe point; the second one stops at once."""
+def stop_signals(keeper: Any) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) sets ``keeper.stop_asked``, for the next safe point; the second one stops at once."""
 
     def ask(signum: int, frame: Any) -> None:
         keeper.stop_asked = True

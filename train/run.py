@@ -116,7 +116,7 @@ class Run:
 
 
 def _surroundings() -> dict[str, Any]:
-    packages = ("yacht-env", "gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
+    packages = ("yacht-env", "gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib", "ray")
     versions = {"python": platform.python_version()}
     for package in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):

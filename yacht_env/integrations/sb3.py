@@ -1,6 +1,6 @@
 """Yacht for stable-baselines3: a fast ``VecEnv`` over the batch environment, and exact evaluation as a callback.
 
-Public names: :class:`YachtVecEnv`, :class:`ExactEvalCallback`, :func:`model_policy`.
+Public names: :class:`YachtVecEnv`, :class:`ExactEvalCallback`, :func:`log_evaluation`, :func:`model_policy`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from yacht_env.vector_env import YachtVectorEnv
 with needs_extra("train"):
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.logger import TensorBoardOutputFormat
+    from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
-__all__ = ["ExactEvalCallback", "YachtVecEnv", "model_policy"]
+__all__ = ["ExactEvalCallback", "YachtVecEnv", "log_evaluation", "model_policy"]
 
 _EVAL_FIGURES = (
     "expected_score",
@@ -208,6 +208,22 @@ def model_policy(model: BaseAlgorithm) -> Policy:
     return policy
 
 
+def log_evaluation(logger: Logger, result: Evaluation, steps: int) -> None:
+    """Log an evaluation as :class:`ExactEvalCallback` says, at so many environment steps."""
+    figures = result.summary()
+    for key in (*_EVAL_FIGURES, *(("standard_error",) if result.method == "estimate" else ())):
+        logger.record(f"eval/{key}", figures[key])
+    for roll, lost in zip(("first", "second", "last"), result.anatomy.by_roll, strict=True):
+        logger.record(f"gap_by_roll/after_{roll}", lost)
+    for kind, lost in result.anatomy.by_kind.items():
+        logger.record(f"gap_by_kind/{kind.replace(' ', '_')}", lost)
+    for output in logger.output_formats:
+        if isinstance(output, TensorBoardOutputFormat):
+            text = "\n\n".join(map(str, result.anatomy.costliest[:_COSTLIEST]))
+            output.writer.add_text("eval/costliest_decisions", text, steps)
+    logger.dump(steps)
+
+
 class ExactEvalCallback(BaseCallback):
     """Measures the model exactly while it learns, and says when it is the best so far.
 
@@ -249,27 +265,13 @@ class ExactEvalCallback(BaseCallback):
         """Measure the model as it is, log the figures, and report them."""
         policy = self.make_policy(self.model)
         result = evaluate(policy, self.ruleset, observation=self.observation, **self.evaluate_kwargs)
-        figures = result.summary()
-        for key in (*_EVAL_FIGURES, *(("standard_error",) if result.method == "estimate" else ())):
-            self.logger.record(f"eval/{key}", figures[key])
-        self._log_anatomy(result)
-        self.logger.dump(self.num_timesteps)
+        log_evaluation(self.logger, result, self.num_timesteps)
         is_best = result.expected_score > self.best_score
         self.best_score = max(self.best_score, result.expected_score)
         self.last = result
         if self.on_result is not None:
             self.on_result(result, is_best)
         return result
-
-    def _log_anatomy(self, result: Evaluation) -> None:
-        for roll, lost in zip(("first", "second", "last"), result.anatomy.by_roll, strict=True):
-            self.logger.record(f"gap_by_roll/after_{roll}", lost)
-        for kind, lost in result.anatomy.by_kind.items():
-            self.logger.record(f"gap_by_kind/{kind.replace(' ', '_')}", lost)
-        for output in self.logger.output_formats:
-            if isinstance(output, TensorBoardOutputFormat):
-                text = "\n\n".join(map(str, result.anatomy.costliest[:_COSTLIEST]))
-                output.writer.add_text("eval/costliest_decisions", text, self.num_timesteps)
 
     def _on_training_start(self) -> None:
         if self.num_timesteps == 0:

@@ -6,7 +6,7 @@ Public names: :class:`TableGame`, :class:`Played`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from yacht_env.rendering import TableView
 from yacht_env.rules import Ruleset, get_ruleset
 from yacht_env.table.fair_dice import FairDice
 from yacht_env.table.record import GameRecord, Seat, now, read_json
+from yacht_env.table.replay import seat_view
 from yacht_env.table.state import TableState
 from yacht_env.table.verify import verify_content
-from yacht_env.view import table_view
 
 __all__ = ["Place", "Played", "TableGame"]
 
@@ -189,14 +189,7 @@ class TableGame:
 
     def view(self, seat: int | None = None) -> TableView:
         """What a picture of a seat's card shows; without dice where none of theirs are on the table."""
-        seat = self.seat if seat is None else seat
-        card, state = self._state.cards[seat], self.state(seat)
-        if state is not None:
-            turn = self._state.turns[-1]
-            return table_view(self.game, state, card.scores, card.total, turn.held[-1] if turn.held else ())
-        waiting = SingleState(0, self.game.rolls_per_turn if card.open_boxes else 0, card.lane, card.open_boxes)
-        view = table_view(self.game, waiting, card.scores, card.total)
-        return replace(view, dice=(), held=(), options=(None,) * self.game.n_boxes)
+        return seat_view(self._state, self.seat if seat is None else seat)
 
     # -------------------------------------------------------------------------------------------------------- moving
 

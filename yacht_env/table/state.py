@@ -9,7 +9,7 @@ Public names: :class:`TableState`, :class:`Turn`, :class:`Card`, :class:`Decisio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -200,11 +200,17 @@ class TableState:
         for turn in turns:
             where = self.turn_name
             try:
-                self._replay(turn)
+                for _ in self.steps(turn):
+                    pass
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from error
 
-    def _replay(self, turn: Turn) -> None:
+    def steps(self, turn: Turn) -> Iterator[str]:
+        """Play a turn that was written down step by step; after each step what it was, in words.
+
+        Raises:
+            ValueError: naming the value that makes it impossible.
+        """
         if self.is_over:
             raise ValueError("every box is filled; expected no further turn")
         if not turn.rolls:
@@ -215,18 +221,19 @@ class TableState:
                 f"{len(turn.rolls) - 1}, once between two rolls"
             )
         self.roll(turn.rolls[0])
-        for i, held in enumerate(turn.held):
-            action, rolled = self.mask_of(held), turn.rolls[i + 1]
-            self._roll_index(rolled)
+        yield f"rolls {_text(turn.rolls[0])}"
+        for held, rolled in zip(turn.held, turn.rolls[1:], strict=True):
+            action = self.mask_of(held)
+            self._roll_index(rolled)  # refuses what are no dice
             if missing := Counter(held) - Counter(rolled):
-                raise ValueError(f"roll {i + 2} is {_text(rolled)}, but {_text(missing.elements())} was held before it")
+                raise ValueError(f"{_text(missing.elements())} was held, but the roll after it is {_text(rolled)}")
             self.hold(action, tuple((Counter(rolled) - Counter(held)).elements()))
-        if turn.box is None:
-            return
-        points = self.fill(self.game.n_holds + turn.box)
-        if turn.points is not None and turn.points != points:
-            name = self.game.ruleset.box_names[turn.box]
-            raise ValueError(f"{name} is said to bring {turn.points} points, but brings {points}")
+            yield f"{f'holds {_text(held)}' if held else 'holds nothing'}, rolls {_text(rolled)}"
+        if turn.box is not None:
+            points, name = self.fill(self.game.n_holds + turn.box), self.game.ruleset.box_names[turn.box]
+            if turn.points is not None and turn.points != points:
+                raise ValueError(f"{name} is said to bring {turn.points} points, but brings {points}")
+            yield f"fills {name} for {points} point{'' if points == 1 else 's'}"
 
     def _legal(self, action: int) -> SingleState:
         game = self.game

@@ -60,8 +60,8 @@ def bonus_words(ruleset: Ruleset) -> tuple[str, ...]:
     if joker := ruleset.joker:
         words.append(
             f"Joker: once {joker.box} is filled, {_count(N_DICE)} dice of one face must go into their number box; if "
-            "that is filled, into any open lower box, which then scores as if its pattern were made; else as 0 into any open "
-            f"number box. While {joker.box} holds its points, each of them brings {joker.extra_points} extra points."
+            "that is filled, into any open lower box, which then scores as if its pattern were made; else as 0 into any "
+            f"open number box. While {joker.box} holds its points, each of them brings {joker.extra_points} extra points."
         )
     return tuple(words)
 

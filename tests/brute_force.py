@@ -124,3 +124,50 @@ def best_mean(game: str, card: Card) -> float:
         kept = {keep: mean(ways, values) for keep, ways in AFTER.items()}
         values = {roll: max(filled[roll], *(kept[keep] for keep in KEEPS[roll])) for roll in ROLLS}
     return mean(ROLLS, values)
+
+
+Law = dict[int, float]
+"""Chance of each number of points."""
+
+
+def mixed(parts: list[tuple[float, Law]]) -> Law:
+    """The distributions, each with its weight, as one."""
+    law: Law = Counter()
+    for weight, part in parts:
+        for points, chance in part.items():
+            law[points] += weight * chance
+    return law
+
+
+@cache
+def best_law(game: str, card: Card, order: tuple[str, ...]) -> Law:
+    """Distribution of the points still to come with best play, at the start of a turn.
+
+    Of equal choices, filling a box goes before rolling on, a box before those after it in ``order``, and of keeps the one
+    with fewer sixes, then fewer fives, and so on.
+    """
+    if not card.open:
+        return {0: 1.0}
+    filled, values = {}, {}
+    for roll in ROLLS:
+        after = [fill(game, card, roll, box) for box in order if box in legal_boxes(game, card, roll)]
+        worth = [points + best_mean(game, rest) for points, rest in after]
+        values[roll] = max(worth)
+        points, rest = next(end for end, value in zip(after, worth, strict=True) if value > max(worth) - 1e-9)
+        filled[roll] = {points + more: chance for more, chance in best_law(game, rest, order).items()}
+    best_filled, laws = dict(values), dict(filled)
+    for _ in range(2):
+        kept = {keep: mean(ways, values) for keep, ways in AFTER.items()}
+        chosen = {}
+        for roll in ROLLS:
+            best = max(kept[keep] for keep in KEEPS[roll])
+            if best > best_filled[roll] + 1e-9:
+                equal = [keep for keep in KEEPS[roll] if kept[keep] > best - 1e-9]
+                chosen[roll] = min(equal, key=lambda keep: [keep.count(face) for face in range(6, 0, -1)])
+        after_keep = {
+            keep: mixed([(n / AFTER[keep].total(), laws[roll]) for roll, n in AFTER[keep].items()])
+            for keep in set(chosen.values())
+        }
+        values = {roll: kept[chosen[roll]] if roll in chosen else best_filled[roll] for roll in ROLLS}
+        laws = {roll: after_keep[chosen[roll]] if roll in chosen else filled[roll] for roll in ROLLS}
+    return mixed([(n / ROLLS.total(), laws[roll]) for roll, n in ROLLS.items()])

@@ -27,7 +27,7 @@ LAYERS = {
 TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard"}
 PLOTTING_LIBRARIES = {"matplotlib"}
 ENVIRONMENTS = {"env", "vector_env"}
-JUDGES = {"solver", "evaluation", "forward_pass", "simulation", "anatomy", "distribution"}
+JUDGES = {"solver", "evaluation", "forward_pass", "simulation", "anatomy", "distribution", "remaining", "winning"}
 
 
 def sources(folder: str) -> list[Path]:

@@ -23,9 +23,11 @@ from yacht_env.network import NetworkPolicy
 from yacht_env.odds import box_odds
 from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
 from yacht_env.pretrained import PretrainedError, load_pretrained
+from yacht_env.remaining import remaining_distribution
 from yacht_env.rules import RULESETS, Ruleset, get_ruleset
 from yacht_env.solver import Solution, solve
 from yacht_env.vector_env import YachtVectorEnv
+from yacht_env.winning import Standing, chance_of_winning
 
 __all__ = [
     "RULESETS",
@@ -40,14 +42,17 @@ __all__ = [
     "Ruleset",
     "ScoreDistribution",
     "Solution",
+    "Standing",
     "YachtEnv",
     "YachtVectorEnv",
     "box_odds",
+    "chance_of_winning",
     "evaluate",
     "explain",
     "get_ruleset",
     "load_pretrained",
     "play_match",
+    "remaining_distribution",
     "solve",
 ]
 

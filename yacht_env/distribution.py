@@ -18,11 +18,11 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Outcome(NamedTuple):
-    """How separate games of two players compare; the three add up to 1."""
+    """How a player's game ends among games of others; the three add up to 1."""
 
-    win: float
-    draw: float
-    loss: float
+    win: float  # alone in first place
+    draw: float  # shares the first place
+    loss: float  # somebody has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,18 @@ class ScoreDistribution:
         possible = np.flatnonzero(self.probability)
         return int(possible[min(int(np.searchsorted(possible, reached)), len(possible) - 1)])
 
-    def against(self, other: ScoreDistribution) -> Outcome:
-        """Chances of winning, drawing and losing against another player, each with dice of their own."""
-        n = max(len(self.probability), len(other.probability))
-        mine, theirs = (np.pad(d.probability, (0, n - len(d.probability))) for d in (self, other))
-        less = np.cumsum(theirs) - theirs  # chance that the other has less
-        win, draw = float(mine @ less), float(mine @ theirs)
-        return Outcome(win, draw, max(1.0 - win - draw, 0.0))
+    def plus(self, points: int) -> ScoreDistribution:
+        """The distribution of the total with so many points more, 0 or more."""
+        return ScoreDistribution(np.pad(self.probability, (points, 0)), self.n_games)
+
+    def against(self, *others: ScoreDistribution) -> Outcome:
+        """Chances of winning, drawing and losing against one or more other players, each with dice of their own."""
+        n = max(len(law.probability) for law in (self, *others))
+        mine, *theirs = (np.pad(law.probability, (0, n - len(law.probability))) for law in (self, *others))
+        most, less = np.ones(n), np.ones(n)  # chances that all others have at most, and less than, each total
+        for law in theirs:
+            at_most = np.cumsum(law)
+            most, less = most * at_most, less * (at_most - law)
+        win = float(mine @ less)
+        draw = float(mine @ (most - less))
+        return Outcome(win, max(draw, 0.0), max(1.0 - win - draw, 0.0))

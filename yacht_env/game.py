@@ -414,14 +414,19 @@ class Game:
     @cached_property
     def reachable_lanes(self) -> npt.NDArray[np.bool_]:
         """Which lanes a card can have, by its open boxes (bits); shape ``(2 ** B, L)``."""
+        return self.lanes_from(self.all_open, 0)
+
+    def lanes_from(self, open_boxes: int, lane: int) -> npt.NDArray[np.bool_]:
+        """Which cards can come of one card, itself among them, by open boxes (bits) and lane; shape ``(2 ** B, L)``."""
         moves = np.zeros((self.n_boxes, self.n_lanes, self.n_lanes), dtype=np.float32)
         for b in range(self.n_boxes):
             target = self.next_lane[:, :, self.n_holds + b]
             moves[b, np.arange(self.n_lanes)[:, None], target] = 1
         reachable = np.zeros((2**self.n_boxes, self.n_lanes), dtype=bool)
-        reachable[self.all_open, 0] = True
-        for layer in range(self.n_boxes, 0, -1):
-            cards = np.flatnonzero(self.n_open == layer)
+        reachable[open_boxes, lane] = True
+        within = np.arange(2**self.n_boxes) & ~open_boxes == 0
+        for layer in range(open_boxes.bit_count(), 0, -1):
+            cards = np.flatnonzero(within & (self.n_open == layer))
             for b in range(self.n_boxes):
                 having = cards[cards >> b & 1 == 1]
                 reachable[having ^ 1 << b] |= reachable[having].astype(np.float32) @ moves[b] > 0

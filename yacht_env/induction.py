@@ -20,7 +20,7 @@ columns: enough for the calls to cost little, few enough for the 462 rows, 0.7 M
 is the bandwidth of that cache, at about four rows read or written for each operation. Threads do not help: each call is so
 short that they wait for the interpreter's lock. SciPy's sparse products take as long as the takes and additions here.
 
-Public names: :func:`backward_induction`, :func:`roll_classes`.
+Public names: :func:`backward_induction`, :func:`roll_classes`, :func:`least_that_suffices`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from yacht_env.dice import DiceTables
 from yacht_env.game import Game
 from yacht_env.progress import Progress
 
-__all__ = ["backward_induction", "roll_classes"]
+__all__ = ["backward_induction", "least_that_suffices", "roll_classes"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -65,6 +65,24 @@ def roll_classes(game: Game, box: int) -> tuple[IntArray, IntArray]:
     action = game.n_holds + box
     effect = np.hstack([game.reward[:, :, action].T, game.next_lane[:, :, action].T, game.roll_kind[:, None]])
     return _distinct(effect)
+
+
+def least_that_suffices(game: Game, numbers: int) -> list[int]:
+    """By upper total, the least that the open number boxes can bring together and that earns the bonus; -1 for none.
+
+    Cards that differ in their upper total alone are alike where this is the same.
+
+    Args:
+        game: The game.
+        numbers: The open number boxes, as bits.
+    """
+    sums = {0}
+    for box in range(game.n_boxes):
+        if numbers >> box & 1:
+            gains = set((game.next_lane[0, :, game.n_holds + box] // game.n_jokers).tolist())
+            sums = {total + gain for total in sums for gain in gains}
+    needed = [game.upper_threshold - upper for upper in range(game.upper_threshold + 1)]
+    return [min((total for total in sums if total >= need), default=-1) for need in needed]
 
 
 class _Columns(NamedTuple):
@@ -201,7 +219,7 @@ class _Induction:
         sets = np.array([bits for bits in self.number_sets if bits.bit_count() == n_numbers])
         which, lane = np.nonzero(game.reachable_lanes[patterns | sets])
         numbers = sets[which]
-        least = {bits: self._least_that_suffices(bits) for bits in sets.tolist()}
+        least = {bits: least_that_suffices(game, bits) for bits in sets.tolist()}
         kind = np.array([least[bits][upper] for bits, upper in zip(numbers.tolist(), game.upper_total(lane), strict=True)])
         first, column = _distinct(np.column_stack([numbers, kind, lane % game.n_jokers]))
         cells = self.place[numbers] * game.n_lanes + lane
@@ -212,16 +230,6 @@ class _Induction:
         bounds = np.searchsorted(column[order], np.arange(len(first) + 1))
         is_open = numbers >> np.arange(game.n_boxes)[:, None] & 1 == 1
         return _Columns(list(sources), list(points), is_open, cells[order], bounds)
-
-    def _least_that_suffices(self, numbers: int) -> list[int]:
-        """By upper total, the least that the open number boxes can bring together and that earns the bonus; -1 for none."""
-        game, sums = self.game, {0}
-        for box in self.numbers:
-            if numbers >> box & 1:
-                gains = set((game.next_lane[0, :, game.n_holds + box] // game.n_jokers).tolist())
-                sums = {total + gain for total in sums for gain in gains}
-        needed = [game.upper_threshold - upper for upper in range(game.upper_threshold + 1)]
-        return [min((total for total in sums if total >= need), default=-1) for need in needed]
 
     def _box(
         self, box: int, patterns: int, numbers: IntArray, lane: IntArray, joker_is_on: bool

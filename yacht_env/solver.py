@@ -26,7 +26,7 @@ import hashlib
 import io
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -92,12 +92,15 @@ class TurnModel:
         """F0 of the cards with these open boxes and lanes, both of shape ``(L,)``; shape ``(R, L)``."""
         game = self.game
         best = np.full((game.dice.n_rolls, len(lane)), -np.inf)
-        for b, (rolls, class_of_roll) in enumerate(self._classes):
-            if not np.any(open_boxes >> b & 1):
-                continue
-            value = self._box_values(b, rolls, open_boxes, lane)
-            np.maximum(best, value[class_of_roll], out=best)
+        for _, value in self.box_values(open_boxes, lane):
+            np.maximum(best, value, out=best)
         return best
+
+    def box_values(self, open_boxes: IntArray, lane: IntArray) -> Iterator[tuple[int, FloatArray]]:
+        """Each box that some of these cards have open, and what filling it is worth, ``-inf`` where illegal, ``(R, L)``."""
+        for b, (rolls, class_of_roll) in enumerate(self._classes):
+            if np.any(open_boxes >> b & 1):
+                yield b, self._box_values(b, rolls, open_boxes, lane)[class_of_roll]
 
     def _box_values(self, box: int, rolls: IntArray, open_boxes: IntArray, lane: IntArray) -> FloatArray:
         game, action = self.game, self.game.n_holds + box

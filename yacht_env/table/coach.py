@@ -9,6 +9,7 @@ from yacht_env.explain import Explanation, explain
 from yacht_env.progress import Progress
 from yacht_env.rules import Ruleset, get_ruleset
 from yacht_env.solver import Solution, solve
+from yacht_env.table.outlook import Chances, chances_of_winning
 from yacht_env.table.review import ReviewedDecision, review_decisions
 from yacht_env.table.session import TableGame
 
@@ -69,6 +70,17 @@ class Coach:
         whose = decisions[-1].seat if seat is None else seat
         reviewed = review_decisions(self.prepare(), [one for one in decisions if one.seat == whose])
         return reviewed[-1] if reviewed else None
+
+    def chances_of_winning(self, game: TableGame, progress: Progress | None = None) -> Chances | None:
+        """The chances of every seat to win; ``None`` for a player alone.
+
+        Args:
+            game: The game.
+            progress: Called as a longer answer is worked out; a bar on the terminal by default.
+        """
+        if len(game.seats) < 2:
+            return None
+        return chances_of_winning(game.table, self.prepare(), progress=progress)
 
     def expected_total(self, game: TableGame, seat: int) -> float:
         """Points in hand and those still to come under optimal play, with the dice on the table."""

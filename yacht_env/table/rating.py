@@ -1,8 +1,9 @@
 """A total among those of perfect play: better than what share of the games that the optimum would have?
 
 The distribution of the optimum's total is exact for the named rulesets, whose figures come with the package
-(``optimal_totals.npz``, made by ``python -m scripts.write_optimal_totals``), and for house rules of up to some thousand
-cards, for which it is worked out in a second or two. For larger house rules games are simulated, and the rating says so.
+(``optimal_totals.npz``, made by ``python scripts/write_optimal_totals.py``), and for other rules of up to some thousand
+cards, for which it is worked out in a second or two. For larger ones games are simulated
+(:mod:`yacht_env.table.outlook`), and the rating says so.
 
 Public names: :func:`rate`, :class:`Rating`, :func:`optimal_totals`.
 """
@@ -17,17 +18,14 @@ from typing import IO
 import numpy as np
 
 from yacht_env.distribution import ScoreDistribution
-from yacht_env.evaluation import evaluate
-from yacht_env.policies import OptimalPolicy
 from yacht_env.progress import Progress
 from yacht_env.solver import Solution
+from yacht_env.table.outlook import points_to_come
 
 __all__ = ["Rating", "optimal_totals", "rate"]
 
 TOTALS_FILE = "optimal_totals.npz"
 """Beside this module: the chance of every total, by the fingerprint of the rules."""
-
-_GAMES = 4_000  # of an estimate; the share then has a standard error of 0.8 percent at most
 
 
 @dataclass(frozen=True)
@@ -68,29 +66,12 @@ def optimal_totals(solution: Solution, *, progress: Progress | None = None) -> S
     """The distribution of the total of perfect play; an estimate only for large house rules, see the module."""
     key = solution.ruleset.fingerprint
     if key not in _known:
-        published = _published()
-        _known[key] = published[key] if key in published else _worked_out(solution, progress)
+        law = _published().get(key)
+        _known[key] = law or points_to_come(solution, solution.game.all_open, 0, progress=progress)
     return _known[key]
 
 
 _known: dict[str, ScoreDistribution] = {}
-
-
-def _worked_out(solution: Solution, progress: Progress | None) -> ScoreDistribution:
-    law = evaluate(
-        OptimalPolicy(solution), solution.ruleset, solution=solution, n_games=_GAMES, progress=progress
-    ).distribution
-    if law is None:
-        law = evaluate(
-            OptimalPolicy(solution),
-            solution.ruleset,
-            solution=solution,
-            method="estimate",
-            n_games=_GAMES,
-            progress=progress,
-        ).distribution
-    assert law is not None  # an estimate always has one
-    return law
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -144,17 +144,15 @@ class GameRecord:
         ruleset = rules_from_json(content["ruleset"])
         if content.get("rules_sha256", ruleset.fingerprint) != ruleset.fingerprint:
             raise ValueError(f"the game was played by other rules than the {ruleset.name!r} of this program")
-        seats = tuple(map(_seat, expect(content.get("seats", ["player"]), list, "seats")))
-        return cls(
+        record = cls(
             ruleset=ruleset,
-            seats=seats,
-            turns=tuple(
-                _turn(turn, i, seats, ruleset) for i, turn in enumerate(expect(content.get("turns"), list, "turns"))
-            ),
+            seats=tuple(map(_seat, expect(content.get("seats", ["player"]), list, "seats"))),
             dice=_dice(content) if "seed" in content else None,
             started=expect(content.get("started", ""), str, "started"),
             program=expect(content.get("program", ""), str, "program"),
         )
+        turns = enumerate(expect(content.get("turns"), list, "turns"))
+        return replace(record, turns=tuple(_turn(turn, i, record.seats, ruleset) for i, turn in turns))
 
     def save(self, path: Path) -> None:
         """Write the game into a file, whole or not at all.

@@ -1,4 +1,4 @@
-"""Write the exact totals of perfect play that come with the package, in minutes: ``python scripts/write_optimal_totals.py``."""
+"""Write the exact totals of perfect play, which come with the package: ``python scripts/write_optimal_totals.py``."""
 
 from __future__ import annotations
 

@@ -171,6 +171,7 @@ def kill_again_and_again(path, n_times):
         kept = game.table.n_rolls + len(game.table.decisions)
         # A hold counts twice, for its decision and for its roll; so at most one step was saved and not yet seen.
         assert seen <= kept <= seen + 2
+        assert list(path.parent.iterdir()) == [path]
         assert verify(path).is_verified
         if game.is_over:
             path.unlink()

@@ -19,6 +19,8 @@ import secrets
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from yacht_env.rules import N_FACES
+
 __all__ = ["MOST_WORD", "FairDice"]
 
 MOST_WORD = 200
@@ -67,7 +69,7 @@ class FairDice:
         """SHA-256 of the seed, 64 hex digits: to be shown before the game, and before the player's word is known."""
         return hashlib.sha256(self.seed).hexdigest()
 
-    def faces(self, counter: int, n_dice: int, n_faces: int = 6) -> tuple[int, ...]:
+    def faces(self, counter: int, n_dice: int, n_faces: int = N_FACES) -> tuple[int, ...]:
         """The faces of ``n_dice`` dice in roll number ``counter``, in the order in which they fall.
 
         Fewer dice of the same roll are the first of these, so what a player holds has no influence on the others.

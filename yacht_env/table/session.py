@@ -1,10 +1,11 @@
 """A game at the table: it rolls fair dice, moves, and saves itself after every roll and decision.
 
-Public names: :class:`TableGame`, :class:`Played`.
+Public names: :class:`TableGame`, :class:`Played`, :class:`Place`.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,7 @@ class TableGame:
                 raise ValueError(differences[0])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+        _remove_leftovers(path)
         return cls(record, record.dice, path)
 
     # ------------------------------------------------------------------------------------------------------- knowing
@@ -230,3 +232,11 @@ class TableGame:
             self.save_error = None
         except OSError as error:
             self.save_error = f"the game can't be saved in {self.path} ({error.strerror or error}); it goes on unsaved"
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the temporary files of saves that were cut short, as by a kill."""
+    with contextlib.suppress(OSError):
+        for other in path.parent.iterdir():
+            if other.name.startswith(f".{path.name}."):
+                other.unlink()

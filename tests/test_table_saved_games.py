@@ -101,6 +101,45 @@ def test_what_is_no_game_is_refused_naming_turn_and_value(tmp_path, content, wor
         GameRecord.load(path)
 
 
+STRANGE = [None, True, 0, 7, 2.0, "x", [], [1], [[1]], {}, {"a": 1}, -1, 10**30, "a\ud800", float("nan")]
+
+
+def nodes(value, path=()):
+    """Paths of all values, single or not."""
+    if path:
+        yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from nodes(value[key], (*path, key))
+
+
+def refusal(content):
+    """The sentence by which a file is refused; an empty one where it is read."""
+    try:
+        GameRecord.from_json(content).replay()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+RULES = {"name": "yacht", "base": {"base": "yacht", "straights": [1, 2]}, "data": rules_to_json(HOUSES[2])}
+
+
+@pytest.mark.parametrize("ruleset", RULES.values(), ids=RULES)
+def test_whatever_stands_in_a_file_is_read_or_refused_in_one_sentence(ruleset):
+    content = {"ruleset": ruleset, "seats": ["A", {"name": "B", "agent": None}], "word": "w", "started": ""}
+    turn = {"rolls": [[1, 2, 3, 4, 5], [1, 1, 1, 2, 3]], "held": [[1]], "box": "Choice", "points": None}
+    content |= {"turns": [turn | {"box": 5}, turn | {"box": 4}], "seed": "00" * 32}
+    GameRecord.from_json(content).replay()
+    rng = np.random.default_rng(0)
+    for path in list(nodes(content)):
+        for new in (STRANGE[i] for i in rng.permutation(len(STRANGE))[:5]):
+            changed = inner = json.loads(json.dumps(content))
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = new
+            assert "\n" not in refusal(changed) and len(refusal(changed)) < 500
+
+
 def test_a_full_card_takes_no_further_turn():
     record = random_game().record
     more = GameRecord(record.ruleset, record.seats, (*record.turns, record.turns[0]))

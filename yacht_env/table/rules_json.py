@@ -48,11 +48,15 @@ def rules_from_json(value: Any) -> Ruleset:
         return Ruleset(
             expect(rules.get("name"), str, "ruleset: name"),
             boxes,
-            None if bonus is None else UpperBonus(**expect(bonus, dict, "ruleset: upper_bonus")),
+            None if bonus is None else _bonus(expect(bonus, dict, "ruleset: upper_bonus")),
             None if joker is None else Joker(**expect(joker, dict, "ruleset: joker")),
         )
     except TypeError as error:
         raise ValueError(f"ruleset: its bonus or joker can't be read: {error}") from error
+
+
+def _bonus(value: dict[str, Any]) -> UpperBonus:
+    return UpperBonus(**{key: expect(number, int, f"upper_bonus: {key}") for key, number in value.items()})
 
 
 def _box(value: Any) -> Box:
@@ -62,6 +66,8 @@ def _box(value: Any) -> Box:
         raise ValueError(f"box {name!r}: pattern must be one of {', '.join(_PATTERNS)}, got {kind!r:.80}")
     if type(points) not in (int, str):
         raise ValueError(f"box {name!r}: points must be a whole number, 'matched' or 'sum', got {points!r:.80}")
+    if "five_of_a_kind" in box:
+        expect(box["five_of_a_kind"], bool, f"box {name!r}: five_of_a_kind")
     try:
         return Box(expect(name, str, "the name of a box"), _PATTERNS[kind](**box), points)
     except TypeError as error:
@@ -71,6 +77,8 @@ def _box(value: Any) -> Box:
 def _with_house_rules(rules: dict[str, Any]) -> Ruleset:
     expect_keys(rules, ("base", *_HOUSE_RULES), "ruleset")
     chosen = {rule: rules[rule] for rule in _HOUSE_RULES if rule in rules}
+    if "five_of_a_kind_is_full_house" in chosen:
+        expect(chosen["five_of_a_kind_is_full_house"], bool, "ruleset: five_of_a_kind_is_full_house")
     if isinstance(chosen.get("straights"), list):
         chosen["straights"] = tuple(chosen["straights"])
     return get_ruleset(expect(rules["base"], str, "ruleset: base")).with_house_rules(**chosen)

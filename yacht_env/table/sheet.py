@@ -68,7 +68,7 @@ _STYLE = """
 body { margin: 0 auto; padding: 1rem; max-width: 190mm; font: 11pt/1.3 system-ui, sans-serif; color: #000; }
 h1 { margin: 0 0 0.6rem; font-size: 16pt; }
 table { width: 100%; border-collapse: collapse; table-layout: fixed; break-inside: avoid; }
-col.box { width: 32mm; } col.rule { width: 50mm; }
+col.box { width: 38mm; } col.rule { width: 50mm; }
 th, td { height: 9.5mm; padding: 0 2mm; border: 0.3mm solid #555; text-align: left; vertical-align: middle; }
 td:nth-child(2) { font-size: 8.5pt; line-height: 1.15; color: #333; }
 thead th { height: 11mm; font-weight: 500; color: #555; }

@@ -25,6 +25,8 @@ NEEDED = [
     ("stable_baselines3", "train", "import train.dqn"),
     ("tensorboard", "train", "import train.run"),
     ("matplotlib", "train", CURVES),
+    ("tianshou", "tianshou", "import yacht_env.integrations.tianshou"),
+    ("torch", "ray", "import yacht_env.integrations.rllib"),
 ]
 
 

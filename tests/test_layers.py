@@ -26,6 +26,7 @@ LAYERS = {
 }
 TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard", "torchrl", "tianshou"}
 PLOTTING_LIBRARIES = {"matplotlib"}
+SCREEN_LIBRARIES = {"textual", "rich"}
 ENVIRONMENTS = {"env", "vector_env"}
 JUDGES = {"solver", "evaluation", "forward_pass", "simulation", "anatomy", "distribution", "remaining", "winning"}
 
@@ -136,6 +137,31 @@ def test_solver_and_evaluation_know_nothing_of_the_environment(name):
     assert not reachable(f"{PACKAGE}.{name}") & full(ENVIRONMENTS | {"rendering"})
 
 
+def is_app(module: str) -> bool:
+    """Whether this is part of the table's screen, above its engine."""
+    return module == f"{PACKAGE}.table.app" or module.startswith(f"{PACKAGE}.table.app.")
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_only_the_app_draws_a_screen_and_the_engine_of_the_table_does_not_know_it(module):
+    if is_app(module):
+        return
+    assert not libraries(modules()[module]) & SCREEN_LIBRARIES
+    if not module.startswith(f"{PACKAGE}.cli"):
+        assert not {found for found in direct(module) if is_app(found)}
+    assert not {name for name in imported_names(modules()[module], module_level(modules()[module])) if is_app(name)}
+
+
+@pytest.mark.parametrize("name", sorted(ENVIRONMENTS | JUDGES | {"policies", "pretrained", "explain"}))
+def test_environments_solver_and_policies_know_nothing_of_the_table(name):
+    assert not {found for found in reachable(f"{PACKAGE}.{name}") if found.startswith(f"{PACKAGE}.table")}
+
+
+def test_the_scheme_of_the_dice_needs_nothing_but_python():
+    assert libraries(modules()[f"{PACKAGE}.table.fair_dice"]) <= set(sys.stdlib_module_names) | {PACKAGE}
+    assert direct(f"{PACKAGE}.table.fair_dice") == full({"rules"})
+
+
 @pytest.mark.parametrize("module", sorted(modules()))
 def test_nothing_but_the_integrations_imports_an_integration(module):
     if not module.startswith(f"{PACKAGE}.integrations"):
@@ -182,7 +208,7 @@ def test_modules_import_each_other_by_name_and_not_through_the_package(module):
 
 @pytest.mark.parametrize("module", sorted(modules()))
 def test_every_library_that_the_package_needs_is_a_declared_dependency(module):
-    if module.startswith(f"{PACKAGE}.integrations."):
+    if module.startswith(f"{PACKAGE}.integrations.") or is_app(module):
         return
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {requirement.partition(">=")[0].replace("-", "_") for requirement in project["dependencies"]}

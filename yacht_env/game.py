@@ -61,6 +61,11 @@ class SingleState(NamedTuple):
     lane: int
     open_boxes: int
 
+    @property
+    def batch(self) -> State:
+        """The batch of this one state; fields of shape ``(1,)``."""
+        return State(*(np.array([field]) for field in self))
+
 
 class Game:
     """The tables of one ruleset, and the moves that they spell out; made by :func:`get_game`, and never changed.

@@ -4,11 +4,13 @@ A policy is any callable that takes a batch of observations and of action masks 
 probability of every action a row. A torch model, a JAX function, a lookup table or a rule in ten lines all fit.
 
 Public names: :class:`Policy`, :class:`RandomPolicy`, :class:`GreedyPolicy`, :class:`OptimalPolicy`,
-:class:`StatePolicy`.
+:class:`StatePolicy`, :data:`BUILT_IN`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +21,7 @@ from yacht_env.observation import Form, get_observation
 from yacht_env.rules import Ruleset
 from yacht_env.solver import TIE, Solution, TurnModel, solve
 
-__all__ = ["GreedyPolicy", "OptimalPolicy", "Policy", "RandomPolicy", "StatePolicy"]
+__all__ = ["BUILT_IN", "GreedyPolicy", "OptimalPolicy", "Policy", "RandomPolicy", "StatePolicy"]
 
 
 @runtime_checkable
@@ -114,3 +116,13 @@ class OptimalPolicy(_ValuePolicy):
     def __init__(self, ruleset: str | Ruleset | Solution = "yacht") -> None:
         self.solution = ruleset if isinstance(ruleset, Solution) else solve(ruleset)
         super().__init__(self.solution.game, self.solution.model)
+
+
+BUILT_IN: Mapping[str, Callable[[Ruleset], Policy]] = MappingProxyType(
+    {
+        "random": lambda ruleset: RandomPolicy(),
+        "greedy": GreedyPolicy,
+        "optimal": OptimalPolicy,
+    }
+)
+"""The policies that need no training, by the names that people type; each is made for a ruleset."""

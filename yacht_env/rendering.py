@@ -47,7 +47,7 @@ class TableView:
     Attributes:
         title: Name of the ruleset.
         box_names: Names of the boxes in the order of the card, length ``B``.
-        dice: Faces on the table, ascending.
+        dice: Faces on the table, ascending; none before the first roll of a turn, where a person rolls it.
         held: Which of these dice the last hold kept, same length as ``dice``; all ``False`` where there was none.
         rolls_left: Rolls left in this turn.
         turn: Number of the current turn, from 1; ``B`` once the game is over.
@@ -112,6 +112,8 @@ def _status(view: TableView) -> tuple[str, str, str]:
     if view.is_over:
         return turn, "Game over", f"Game over: {view.total} points"
     rolls = f"{view.rolls_left or 'No'} roll{'' if view.rolls_left == 1 else 's'} left"
+    if not view.dice:
+        return turn, rolls, "Roll the dice"
     return turn, rolls, "Hold dice and roll the others, or fill a box" if view.rolls_left else "Fill a box"
 
 
@@ -143,6 +145,8 @@ def _style(text: str, codes: str) -> str:
 
 
 def _dice_lines(view: TableView) -> list[str]:
+    if not view.dice:
+        return []
     inner = zip(*map(_die_text, view.dice), strict=True)  # the dice side by side, line by line
     n_dice = len(view.dice)
     rows = [
@@ -323,6 +327,8 @@ def _draw_header(canvas: _Canvas, view: TableView) -> None:
 
 
 def _draw_dice(canvas: _Canvas, view: TableView) -> None:
+    if not view.dice:
+        return
     pitch = min(124, (_WIDTH - 2 * _MARGIN) / len(view.dice))
     size = pitch * 0.72
     for i, (face, held) in enumerate(zip(view.dice, view.held, strict=True)):

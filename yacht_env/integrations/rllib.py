@@ -26,24 +26,27 @@ from typing import Any
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
-from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.core.columns import Columns
-from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical
-from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-from ray.rllib.core.rl_module.torch import TorchRLModule
-from ray.rllib.utils.torch_utils import FLOAT_MIN
-from ray.tune import register_env
-from torch import nn
 
+from yacht_env.extras import needs_extra
 from yacht_env.integrations.rllib_runner import BatchedEnvRunner
 from yacht_env.policies import Policy
 from yacht_env.rules import Ruleset
 from yacht_env.vector_env import YachtVectorEnv
+
+with needs_extra("ray"):
+    import torch
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical
+    from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
+    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+    from ray.rllib.core.rl_module.torch import TorchRLModule
+    from ray.rllib.utils.torch_utils import FLOAT_MIN
+    from ray.tune import register_env
+    from torch import nn
 
 __all__ = ["ENV_NAME", "MaskedPPOModule", "MaskedYachtVectorEnv", "masked_ppo", "module_policy", "register"]
 

@@ -16,12 +16,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-import tree
-from ray.rllib.core.columns import Columns
-from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
-from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+
+from yacht_env.extras import needs_extra
+
+with needs_extra("ray"):
+    import torch
+    import tree
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+    from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
 __all__ = ["BatchedEnvRunner", "Fragment", "cut_episodes"]
 

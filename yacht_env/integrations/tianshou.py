@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
-from tianshou.data import Batch
-from tianshou.env import BaseVectorEnv
 
+from yacht_env.extras import needs_extra
 from yacht_env.game import Game
 from yacht_env.rules import Ruleset
 from yacht_env.vector_env import YachtVectorEnv
+
+with needs_extra("tianshou"):
+    from tianshou.data import Batch
+    from tianshou.env import BaseVectorEnv
 
 __all__ = ["YachtVenv"]
 

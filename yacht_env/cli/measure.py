@@ -1,40 +1,31 @@
-"""The command line: ``yacht-env solve|evaluate|explain|odds|strategy|models``.
+"""The commands that measure: ``yacht-env solve|evaluate|explain|odds|strategy``.
 
-Public names: :func:`main`, :func:`run_evaluate`, :class:`EvaluateArgs`.
+Public names: :data:`COMMANDS`, :func:`run_evaluate`, :class:`EvaluateArgs`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import tyro
 
+from yacht_env.cli.agents import is_unfinished_run, load_policies
+from yacht_env.cli.commands import Commands
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.explain import explain
-from yacht_env.extras import MissingExtraError
 from yacht_env.odds import box_odds, odds_table
-from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
-from yacht_env.pretrained import PretrainedError, download_pretrained, list_pretrained, load_pretrained
+from yacht_env.policies import OptimalPolicy
 from yacht_env.report import matches, table
-from yacht_env.rules import RULESETS, Ruleset, get_ruleset
 from yacht_env.solver import Solution, solve
 from yacht_env.strategy import strategy_page, weigh_advice
 
-__all__ = ["EvaluateArgs", "main", "run_evaluate"]
-
-_SIMPLE: dict[str, Callable[[Ruleset], Policy]] = {
-    "random": lambda ruleset: RandomPolicy(),
-    "greedy": GreedyPolicy,
-    "optimal": OptimalPolicy,
-}
-
+__all__ = ["COMMANDS", "EvaluateArgs", "run_evaluate"]
 
 @dataclass(frozen=True)
 class SolveArgs:
@@ -116,74 +107,6 @@ class StrategyArgs:
     """Print JSON."""
 
 
-@dataclass(frozen=True)
-class ModelsListArgs:
-    """List published agents."""
-
-    source: str | None = None
-    """Folder or URL of agents; by default those of the package."""
-    json: bool = False
-    """Print JSON."""
-
-
-@dataclass(frozen=True)
-class ModelsDownloadArgs:
-    """Fetch a published agent from a URL, check it, and keep it."""
-
-    name: tyro.conf.Positional[str]
-    """Name of the agent."""
-    source: str
-    """URL of a folder of agents."""
-    folder: Path | None = None
-    """Where to keep it; by default the user's cache folder."""
-    json: bool = False
-    """Print JSON."""
-
-
-@dataclass(frozen=True)
-class ModelsArgs:
-    """List or fetch published agents."""
-
-    command: (
-        Annotated[ModelsListArgs, tyro.conf.subcommand("list")]
-        | Annotated[ModelsDownloadArgs, tyro.conf.subcommand("download")]
-    ) = field(default_factory=ModelsListArgs)
-
-
-def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; errors that a user can mend end it with one sentence and exit code 2."""
-    command: Any = tyro.cli(
-        Annotated[SolveArgs, tyro.conf.subcommand("solve")]
-        | Annotated[EvaluateArgs, tyro.conf.subcommand("evaluate")]
-        | Annotated[ExplainArgs, tyro.conf.subcommand("explain")]
-        | Annotated[OddsArgs, tyro.conf.subcommand("odds")]
-        | Annotated[StrategyArgs, tyro.conf.subcommand("strategy")]
-        | Annotated[ModelsArgs, tyro.conf.subcommand("models")],
-        prog="yacht-env",
-        description="The dice game Yacht: its exact optimum, and agents measured against it.",
-        args=args,
-        config=(tyro.conf.OmitSubcommandPrefixes,),
-    )
-    run: dict[type, Callable[[Any], object]] = {
-        SolveArgs: _run_solve,
-        EvaluateArgs: run_evaluate,
-        ExplainArgs: _run_explain,
-        OddsArgs: _run_odds,
-        StrategyArgs: _run_strategy,
-        ModelsArgs: lambda models: run[type(models.command)](models.command),
-        ModelsListArgs: _run_models_list,
-        ModelsDownloadArgs: _run_models_download,
-    }
-    try:
-        run[type(command)](command)
-    except (ValueError, OSError, PretrainedError, MissingExtraError) as error:
-        if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
-        print(f"yacht-env: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
 def _run_solve(args: SolveArgs) -> None:
     started = time.perf_counter()
     solution = solve(args.ruleset, cache=args.cache)
@@ -212,8 +135,8 @@ def run_evaluate(args: EvaluateArgs) -> list[Evaluation]:
         ValueError: for an unknown ruleset, or agents of different ones.
         PretrainedError: for an agent that can't be loaded.
     """
-    named = [name for name in args.policies if not _is_unfinished_run(name)]
-    policies, ruleset = _load_policies(named, args.ruleset)
+    named = [name for name in args.policies if not is_unfinished_run(name)]
+    policies, ruleset = load_policies(named, args.ruleset)
     solution = solve(ruleset)
     settings: dict[str, Any] = {
         "method": args.method,
@@ -228,22 +151,6 @@ def run_evaluate(args: EvaluateArgs) -> list[Evaluation]:
     if results and (args.report or args.pictures):
         _write_report(args, results, solution)
     return results
-
-
-def _load_policies(names: Sequence[str], ruleset: str | None) -> tuple[dict[str, Policy], Ruleset]:
-    """Policies by what to call them, and the ruleset that they all play."""
-    agents = {name: load_pretrained(_agent_folder(name)) for name in names if name not in _SIMPLE}
-    rulesets = {agent.game.ruleset.name for agent in agents.values()} | ({ruleset} if ruleset else set())
-    if len(rulesets) > 1:
-        raise ValueError(f"these policies play different rulesets: {', '.join(sorted(rulesets))}; name those of one")
-    rules = get_ruleset(rulesets.pop() if rulesets else next(iter(RULESETS)))
-    policies: dict[str, Policy] = {}
-    for name in names:
-        is_published = name in agents and _agent_folder(name) == name
-        label = agents[name].name if is_published else Path(name).resolve().name
-        label = label if label not in policies else name  # two folders of one name are told apart by their paths
-        policies[label] = agents[name] if name in agents else _SIMPLE[name](rules)
-    return policies, rules
 
 
 def _as_json(results: Sequence[Evaluation]) -> str:
@@ -267,7 +174,7 @@ def _write_report(args: EvaluateArgs, results: Sequence[Evaluation], solution: S
 
 
 def _run_explain(args: ExplainArgs) -> None:
-    policies, ruleset = _load_policies(args.agents, args.ruleset)
+    policies, ruleset = load_policies(args.agents, args.ruleset)
     open_boxes = [int(box) if box.isdecimal() else box for box in args.open] if args.open is not None else None
     position = explain(
         args.dice,
@@ -294,31 +201,11 @@ def _run_strategy(args: StrategyArgs) -> None:
     print(json.dumps([verdict.to_dict() for verdict in verdicts], indent=2))
 
 
-def _agent_folder(name: str) -> str:
-    """A training run stands for the best network that it keeps."""
-    best = Path(name).resolve() / "best"
-    return str(best) if best.is_dir() else name
-
-
-def _is_unfinished_run(name: str) -> bool:
-    """Whether this is a training run that has no network yet; then says that it is left out."""
-    unfinished = (Path(name) / "settings.json").is_file() and not (Path(name) / "best").is_dir()
-    if unfinished:
-        print(f"yacht-env: {name} has no network yet; it is left out", file=sys.stderr)
-    return unfinished
-
-
-def _run_models_list(args: ModelsListArgs) -> None:
-    index = list_pretrained(args.source)
-    if args.json:
-        print(json.dumps(index, indent=2))
-        return
-    for name, entry in index.items():
-        print(f"{name:<20} {entry.get('ruleset', '')}")
-    if not index:
-        print("no agents")
-
-
-def _run_models_download(args: ModelsDownloadArgs) -> None:
-    folder = download_pretrained(args.name, args.source, args.folder)
-    print(json.dumps({"name": args.name, "folder": str(folder)}) if args.json else f"{args.name} is in {folder}")
+COMMANDS: Commands = {
+    "solve": (SolveArgs, _run_solve),
+    "evaluate": (EvaluateArgs, run_evaluate),
+    "explain": (ExplainArgs, _run_explain),
+    "odds": (OddsArgs, _run_odds),
+    "strategy": (StrategyArgs, _run_strategy),
+}
+"""What each command is called, what it is told, and what it does."""

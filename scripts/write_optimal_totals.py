@@ -23,7 +23,9 @@ def main() -> None:
         print(f"{ruleset.name}: mean {law.mean:.9f}, optimum {solution.expected_score:.9f}")
     buffer = io.BytesIO()
     np.savez(buffer, **laws)
-    write_atomically(Path(yacht_env.table.rating.__file__).parent / yacht_env.table.rating.TOTALS_FILE, buffer.getvalue())
+    write_atomically(
+        Path(yacht_env.table.rating.__file__).parent / yacht_env.table.rating.TOTALS_FILE, buffer.getvalue()
+    )
 
 
 if __name__ == "__main__":

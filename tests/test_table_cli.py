@@ -150,7 +150,9 @@ def test_rules_in_words():
         Box("Yacht", OfAKind(5), 50): "five dice of one face: 50 points",
         Box("Two Pairs", Pairs(2), "matched"): "two pairs of different faces: the sum of these four dice",
         Box("Full House", FullHouse(), "sum"): "three dice of one face and two of another: the sum of all dice",
-        Box("House", FullHouse(True), 25): "three dice of one face and two of another, or all dice of one face: 25 points",
+        Box(
+            "House", FullHouse(True), 25
+        ): "three dice of one face and two of another, or all dice of one face: 25 points",
         Box("Little Straight", Run(5, start=1), 30): "1-2-3-4-5: 30 points",
         Box("Small Straight", Run(4), 15): "four faces in a row: 15 points",
         Box("Choice", Anything(), "sum"): "any dice: the sum of all dice",

@@ -90,7 +90,9 @@ def load_greedy():
 
 def greedy_game(seed):
     greedy = load_agent("greedy")
-    game = TableGame.new("yacht", [Seat(f"g{i}") for i in range(10)], dice=FairDice(np.random.default_rng(seed).bytes(32)))
+    game = TableGame.new(
+        "yacht", [Seat(f"g{i}") for i in range(10)], dice=FairDice(np.random.default_rng(seed).bytes(32))
+    )
     while not game.is_over:
         if game.has_rolled:
             game.act(greedy.action(game))
@@ -211,7 +213,11 @@ def test_the_coach_names_the_loss_of_the_last_decision():
 
 
 def test_chances_of_winning_add_up_and_end_with_the_winner():
-    game, coach, rng = TableGame.new("yacht", [Seat("A"), Seat("B"), Seat("C")]), Coach("yacht"), np.random.default_rng(0)
+    game, coach, rng = (
+        TableGame.new("yacht", [Seat("A"), Seat("B"), Seat("C")]),
+        Coach("yacht"),
+        np.random.default_rng(0),
+    )
     while not game.is_over:
         chances = coach.chances_of_winning(game)
         assert chances.is_exact

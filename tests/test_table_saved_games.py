@@ -46,7 +46,9 @@ def test_a_game_that_was_typed_in_is_read():
     table = record.replay()
     assert table.cards[0].total == 24 + 30
     assert [decision.points for decision in table.decisions] == [0, 0, 24, 30]
-    house = GameRecord.from_json(TYPED | {"ruleset": {"base": "yacht", "straights": [15, 40], "four_of_a_kind_dice": 5}})
+    house = GameRecord.from_json(
+        TYPED | {"ruleset": {"base": "yacht", "straights": [15, 40], "four_of_a_kind_dice": 5}}
+    )
     assert house.replay().cards[0].total == 26 + 40
 
 
@@ -85,7 +87,10 @@ def turn(**changes):
         (TYPED | {"seats": [" "]}, "' ' is no name for a seat"),
         (TYPED | {"ruleset": "chess"}, "unknown ruleset 'chess'"),
         (TYPED | {"ruleset": {"base": "yacht", "straits": 3}}, "ruleset has the unknown key 'straits'"),
-        (TYPED | {"ruleset": {"name": "x", "boxes": [{"name": "a", "pattern": "Foo"}]}}, "pattern must be one of Number"),
+        (
+            TYPED | {"ruleset": {"name": "x", "boxes": [{"name": "a", "pattern": "Foo"}]}},
+            "pattern must be one of Number",
+        ),
         (TYPED | {"ruleset": {"name": "x", "boxes": []}}, "ruleset 'x' has no boxes"),
         (TYPED | {"version": 2}, "this program reads"),
         (TYPED | {"seed": "xyz"}, "the seed 'xyz' is not written in hex digits"),

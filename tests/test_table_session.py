@@ -13,6 +13,7 @@ import pytest
 
 import yacht_env.files
 from tests.table_games import play_on, random_game
+from yacht_env.rendering import draw_ansi, draw_rgb
 from yacht_env.rules import RULESETS
 from yacht_env.table.fair_dice import FairDice
 from yacht_env.table.folders import games_folder, new_game_path, saved_games
@@ -228,3 +229,10 @@ def test_agents_of_other_rules_do_not_sit_down():
     assert agents_for(house) == ("optimal", "greedy", "random")
     with pytest.raises(ValueError, match="the policy plays 'yacht'"):
         load_agent("dqn-yacht", house)
+
+
+def test_a_card_is_drawn_before_the_first_roll():
+    view = new_game().view()
+    assert "Roll the dice" in draw_ansi(view) and "3 rolls left" in draw_ansi(view) and "key" not in draw_ansi(view)
+    pytest.importorskip("pygame")
+    assert draw_rgb(view).shape[2] == 3

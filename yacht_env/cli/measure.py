@@ -27,6 +27,7 @@ from yacht_env.strategy import strategy_page, weigh_advice
 
 __all__ = ["COMMANDS", "EvaluateArgs", "run_evaluate"]
 
+
 @dataclass(frozen=True)
 class SolveArgs:
     """Solve a ruleset exactly: the expected total of optimal play, and what each box is worth alone."""

@@ -70,7 +70,10 @@ def _run_models_download(args: ModelsDownloadArgs) -> None:
 
 
 def _run_models(args: ModelsArgs) -> None:
-    run: dict[type, Callable[[Any], None]] = {ModelsListArgs: _run_models_list, ModelsDownloadArgs: _run_models_download}
+    run: dict[type, Callable[[Any], None]] = {
+        ModelsListArgs: _run_models_list,
+        ModelsDownloadArgs: _run_models_download,
+    }
     run[type(args.command)](args.command)
 
 

@@ -222,7 +222,9 @@ def _seat(value: Any) -> Seat:
     seat = expect(value, dict, "each seat")
     expect_keys(seat, _SEAT_KEYS, "a seat")
     agent = seat.get("agent")
-    return Seat(expect(seat.get("name"), str, "the name of a seat"), agent if agent is None else expect(agent, str, "agent"))
+    return Seat(
+        expect(seat.get("name"), str, "the name of a seat"), agent if agent is None else expect(agent, str, "agent")
+    )
 
 
 def _turn(value: Any, i: int, seats: Sequence[Seat], ruleset: Ruleset) -> Turn:

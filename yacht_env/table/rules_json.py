@@ -23,7 +23,12 @@ def rules_to_json(ruleset: Ruleset) -> str | dict[str, Any]:
     if named == ruleset:
         return ruleset.name
     boxes = [
-        {"name": box.name, "pattern": type(box.pattern).__name__, **dataclasses.asdict(box.pattern), "points": box.points}
+        {
+            "name": box.name,
+            "pattern": type(box.pattern).__name__,
+            **dataclasses.asdict(box.pattern),
+            "points": box.points,
+        }
         for box in ruleset.boxes
     ]
     bonus, joker = (term and dataclasses.asdict(term) for term in (ruleset.upper_bonus, ruleset.joker))

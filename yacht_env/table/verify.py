@@ -102,4 +102,3 @@ def _other_rolls(record: GameRecord, dice: FairDice) -> list[str]:
                 differences.append(f"{where}, roll {i + 1}: the seed gives {roll}, the file says {said}")
         state.replay([turn])
     return differences
-

@@ -29,7 +29,7 @@ setup: $(STAMP) ## Install everything into .venv, in the tested versions
 $(STAMP): pyproject.toml constraints.txt
 	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or newer is needed; name one with make PYTHON=..." >&2; exit 1; fi
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install $(PIP_ARGS) -c constraints.txt -e ".[train,render,report,pettingzoo,dev]"
+	$(BIN)/python -m pip install $(PIP_ARGS) -c constraints.txt -e ".[train,render,report,pettingzoo,play,dev]"
 	@touch $@
 
 demo: $(STAMP) ## Train an agent for about two minutes, then measure it against the optimum
@@ -47,7 +47,7 @@ test-lowest: .venv-lowest/.installed ## Run the tests on the lowest versions tha
 # The lowest versions are of the time of Python 3.11, and some have no builds for a newer one.
 .venv-lowest/.installed: pyproject.toml constraints-lowest.txt
 	@.venv-lowest/bin/python -m pip --version >/dev/null 2>&1 || $(LOWEST_PYTHON) -m venv --clear .venv-lowest
-	.venv-lowest/bin/python -m pip install $(PIP_ARGS) -c constraints-lowest.txt -e ".[train,render,report,pettingzoo,dev]"
+	.venv-lowest/bin/python -m pip install $(PIP_ARGS) -c constraints-lowest.txt -e ".[train,render,report,pettingzoo,play,dev]"
 	@touch $@
 
 test-slow: $(STAMP) ## Run the slow tests

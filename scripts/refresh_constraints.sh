@@ -15,7 +15,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 "$python" -m venv "$scratch/venv"
-"$scratch/venv/bin/python" -m pip install "$@" "torch==$torch" -e ".[train,render,report,pettingzoo,dev]"
+"$scratch/venv/bin/python" -m pip install "$@" "torch==$torch" -e ".[train,render,report,pettingzoo,play,dev]"
 {
     sed '/^[^#]/,$d' constraints.txt # the comment at the top
     "$scratch/venv/bin/python" -m pip freeze --all --exclude-editable |

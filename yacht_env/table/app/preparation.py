@@ -17,6 +17,7 @@ from yacht_env.pretrained import PretrainedError
 from yacht_env.progress import Progress
 from yacht_env.table.app.opponents import Opponents
 from yacht_env.table.coach import Coach
+from yacht_env.table.outlook import Chances, chances_of_winning
 from yacht_env.table.review import Review, review
 from yacht_env.table.seats import load_agent
 from yacht_env.table.session import TableGame
@@ -62,6 +63,8 @@ class Preparation:
         self._coach = coach
         self._is_working = False
         self.review: Review | None = None
+        self.chances: Chances | None = None
+        self._chances_of: int | None = None  # rolls and decisions of the position that they belong to
 
     def go_on(self, *, needs_coach: bool, needs_review: bool) -> None:
         """Start the next thing that is wanted, unless something is going on; the widget calls again when it is ready."""
@@ -74,6 +77,8 @@ class Preparation:
             work = self._solve
         elif needs_review and self.review is None:
             work = self._review
+        elif needs_coach and len(self._game.seats) > 1 and self._chances_of != self._position:
+            work = self._weigh
         if work is not None:
             self._is_working = True
             self._widget.run_worker(self._guarded(work), thread=True, group="preparation")
@@ -111,6 +116,15 @@ class Preparation:
     def _review(self) -> None:
         progress = self._progress("The game is being judged")
         self.review = review(self._game.record, solution=self._coach.prepare(), progress=progress)
+
+    @property
+    def _position(self) -> int:
+        return self._game.table.n_rolls + len(self._game.table.decisions)
+
+    def _weigh(self) -> None:
+        self._chances_of = self._position
+        table = self._game.record.replay()  # of its own: the game may go on meanwhile
+        self.chances = chances_of_winning(table, self._coach.prepare(), progress=self._progress("Chances of winning"))
 
     def _progress(self, what: str) -> Progress:
         worker, shown = get_current_worker(), -1

@@ -20,9 +20,8 @@ _LINES = 4
 
 @dataclass(frozen=True)
 class SeatLine:
-    """What is shown of a seat: its number, name and total, whether it moves, and its chance of winning if it is known."""
+    """What is shown of a seat: its name and total, whether it moves, and its chance of winning where it is known."""
 
-    number: int
     name: str
     total: int
     is_moving: bool

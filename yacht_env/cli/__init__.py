@@ -15,14 +15,19 @@ from typing import Annotated, Any
 import tyro
 from gymnasium.error import DependencyNotInstalled
 
-from yacht_env.cli import measure, models, table
+from yacht_env.cli import measure, models, play, table
 from yacht_env.cli.measure import EvaluateArgs, run_evaluate
 from yacht_env.pretrained import PretrainedError
 
 __all__ = ["EvaluateArgs", "main", "run_evaluate"]
 
-_COMMANDS = {**measure.COMMANDS, **models.COMMANDS, **table.COMMANDS}
-_NEEDS = {"matplotlib": 'reports need matplotlib: pip install "yacht-env[report]"'}  # by library that may be missing
+_COMMANDS = {**measure.COMMANDS, **models.COMMANDS, **play.COMMANDS, **table.COMMANDS}
+_NEEDS = {  # by library that may be missing
+    "matplotlib": 'reports need matplotlib: pip install "yacht-env[report]"',
+    "textual": 'the table needs textual: pip install "yacht-env[play]"',
+    "aiohttp": 'the table in a browser needs textual-serve: pip install "yacht-env[play]"',
+    "textual_serve": 'the table in a browser needs textual-serve: pip install "yacht-env[play]"',
+}
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -31,7 +31,7 @@ class Advice(Widget):
 
     def show_events(self, events: Sequence[str]) -> None:
         """The latest events, the last one at the bottom."""
-        self._lines = [Content.styled(event, "$text-muted") for event in events]
+        self._lines = [Content.styled(event, "$foreground-muted") for event in events]
         self._from_the_end = True
         self.refresh()
 

@@ -15,7 +15,6 @@ from yacht_env.table.app.settings import Coaching, Settings
 from yacht_env.table.app.start_screen import StartScreen
 
 if TYPE_CHECKING:
-    from yacht_env.rules import Ruleset
     from yacht_env.table.coach import Coach
     from yacht_env.table.fair_dice import FairDice
     from yacht_env.table.session import TableGame

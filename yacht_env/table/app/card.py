@@ -95,14 +95,14 @@ class Card(Horizontal):
         columns = _shown(columns)
         width = min(_SEATS // len(columns), _WIDEST)
         names = _short_names([column.name for column in columns], width - 1)
-        heading = _line(" " * 2, "", "now", [(name, column.is_moving) for name, column in zip(names, columns)], width)
+        moving = [column.is_moving for column in columns]
+        heading = _line("  ", "", "now", list(zip(names, moving, strict=True)), width)
         for head in self._heads:
             head.update(heading)
         for row in self._rows:
             self._show_box(row, columns, width, cursor, asked)
         for row, (name, values) in zip(self._below, _bonus_lines(columns), strict=False):
-            cells = [(value, column.is_moving) for value, column in zip(values, columns)]
-            row.update(_line("  ", name, "", cells, width))
+            row.update(_line("  ", name, "", list(zip(values, moving, strict=True)), width))
 
     def _show_box(
         self, row: BoxRow, columns: Sequence[SeatColumn], width: int, cursor: int | None, asked: int | None
@@ -128,12 +128,12 @@ def _line(
     key: str, name: str, now: str, cells: Sequence[tuple[str, bool]], width: int, option: int | None = None
 ) -> Content:
     """One line: key, name, points now, and a number for each seat, that of the seat to move the brighter."""
-    now_style = "bold $text-success" if option else "$text-muted"
+    now_style = "bold $text-success" if option else "$foreground-muted"
     return Content.assemble(
         (key, "bold $accent"),
         f" {_clip(name, _NAME - 1):<{_NAME}}",
         (f"{now:>{_NOW - 1}} ", now_style),
-        *((f"{text:>{width}}", "bold" if moving else "$text-muted") for text, moving in cells),
+        *((f"{text:>{width}}", "bold" if moving else "$foreground-muted") for text, moving in cells),
     )
 
 

@@ -46,7 +46,7 @@ class ChoicesScreen(TextWindow):
         """One choice a line."""
         game, explained = self._game, self._explained
         assert explained is not None
-        lines = [Content.styled(f"{'choice':<28}{'points now':>12}{'final total':>14}{'loses':>10}", "$text-muted")]
+        lines = [Content.styled(f"{'choice':<28}{'points now':>12}{'final total':>14}{'loses':>10}", "$foreground-muted")]
         for choice in explained.choices:
             name, value, loss = choice_cells(choice, game.total(game.seat), game.game.n_holds)
             points = str(choice.points) if choice.action >= game.game.n_holds else ""

@@ -20,7 +20,7 @@ from yacht_env.rendering import die_lines
 __all__ = ["DiceRow", "DieWidget"]
 
 _FRAMES, _SECONDS = 6, 0.05  # of tumbling dice
-_PLAIN, _HELD = "┌─┐│└┘", "╔═╗║╚╝"  # a held die is told apart without colours as well
+_PLAIN, _HELD = tuple("┌─┐│└┘"), tuple("╔═╗║╚╝")  # a held die is told apart without colours as well
 
 
 class DieWidget(Widget):

@@ -38,7 +38,7 @@ class PlayScreen(Screen[None]):
         Binding("space,r", "roll", "Roll", key_display="space"),
         Binding("1", "hold(0)", "Hold", key_display="1-5"),
         *(Binding(str(i + 1), f"hold({i})", show=False) for i in range(1, 9)),
-        Binding("a", "fill(0)", "Score", key_display=f"{BOX_KEYS[0]}-{BOX_KEYS[-1]}"),
+        Binding("a", "fill(0)", "Score", key_display="a b c"),
         *(Binding(key, f"fill({i})", show=False) for i, key in enumerate(BOX_KEYS[1:], 1)),
         Binding("up", "cursor(-1)", show=False),
         Binding("down", "cursor(1)", show=False),

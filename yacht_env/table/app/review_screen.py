@@ -59,7 +59,7 @@ class ReviewScreen(Screen[None]):
 
     def _text(self) -> Content:
         game, review = self._game, self._review
-        parts = [Content.styled(result_text(game), "bold $accent")]
+        parts: list[Content | str] = [Content.styled(result_text(game), "bold $accent")]
         if len(game.seats) > 1:
             parts += [Content(f"  {place.rank}. {game.seats[place.seat].name}: {place.total}") for place in game.ranking()]
         parts.append(Content(f"Perfect play averages {review.optimum:.1f} points in {review.ruleset}."))
@@ -121,7 +121,8 @@ def _person(seat: SeatReview, optimum: float, place: str) -> list[Content | str]
     if seat.costliest:
         lines.append("  The costliest decisions:")
     for one in seat.costliest:
-        lines.append(_points(-one.loss, f"turn {one.turn}, {' '.join(map(str, one.dice))}, {rolls_left_text(one.rolls_left)}:"))
+        dice = " ".join(map(str, one.dice))
+        lines.append(_points(-one.loss, f"turn {one.turn}, {dice}, {rolls_left_text(one.rolls_left)}:"))
         lines.append(Content.assemble(f"{'':12}{one.text}; better: ", (one.best_text, "bold $text-success")))
     if not seat.costliest:
         lines.append("  No decision could have been better.")
@@ -129,9 +130,10 @@ def _person(seat: SeatReview, optimum: float, place: str) -> list[Content | str]
 
 
 def _agent(seat: SeatReview) -> list[Content | str]:
+    n_best = f"{seat.n_best} of {len(seat.decisions)} the best"
     return [
         Content.styled(f"{seat.name}: {seat.total} points", "bold"),
-        f"  {seat.luck:+.2f} by luck, {-seat.lost + 0.0:+.2f} by decisions ({seat.n_best} of {len(seat.decisions)} the best)",
+        f"  {seat.luck:+.2f} by luck, {-seat.lost + 0.0:+.2f} by decisions ({n_best})",
     ]
 
 

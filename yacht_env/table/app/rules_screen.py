@@ -52,19 +52,19 @@ class RulesScreen(TextWindow):
         """Rules, then keys."""
         parts: list[Content] = [Content(turn_words()), *map(Content, bonus_words(self._ruleset)), Content("")]
         head = f"{'':<20}{'one roll':>12}{'in a turn':>12}{'points a turn':>16}"
-        parts.append(Content.styled(head, "$text-muted"))
+        parts.append(Content.styled(head, "$foreground-muted"))
         for i, (box, odds) in enumerate(zip(self._ruleset.boxes, box_odds(self._ruleset), strict=True)):
             key = BOX_KEYS[i] if i < len(BOX_KEYS) else " "
             chances = "".join(f"{chance:>12.1%}".replace("%", " %")[1:] for chance in (odds.one_roll, odds.turn))
             numbers = f"{chances}{odds.turn_points:>16.1f}"
             parts.append(Content.assemble((f"{key} ", "bold $accent"), (f"{box.name:<18}", "bold"), numbers))
-            parts.append(Content.styled(f"    {box_words(box)}", "$text-muted"))
+            parts.append(Content.styled(f"    {box_words(box)}", "$foreground-muted"))
         parts += [
             Content(""),
             Content.styled(
                 "one roll: the chance that all five dice at once score there. In a turn: the chance with three rolls, "
                 "played for this box alone. Points a turn: what such a turn brings on average, zeros included.",
-                "$text-muted",
+                "$foreground-muted",
             ),
             Content(""),
             Content.styled("Keys", "bold"),

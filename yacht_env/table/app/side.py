@@ -36,8 +36,9 @@ class Seats(Static):
         moving = next((i for i, seat in enumerate(seats) if seat.is_moving), 0)
         first = max(0, min(moving - 1, len(seats) - _LINES))
         has_chances = any(seat.chance is not None for seat in seats)
-        head = f"{'':{_NAME + 3}}{'total':>6}{'wins':>6}" if has_chances else f"{'':{_NAME + 3}}{'total':>6}"
-        self.update(Content("\n").join([Content.styled(head, "$text-muted"), *map(_line, seats[first : first + _LINES])]))
+        head = f"{'':{_NAME + 3}}{'total':>6}{'wins' if has_chances else '':>6}"
+        shown = map(_line, seats[first : first + _LINES])
+        self.update(Content("\n").join([Content.styled(head, "$foreground-muted"), *shown]))
 
 
 class RollButton(Static):
@@ -63,5 +64,5 @@ def _line(seat: SeatLine) -> Content:
         ("▶ " if seat.is_moving else "  ", "bold $accent"),
         (f"{name:<{_NAME}} ", "bold" if seat.is_moving else ""),
         (f"{seat.total:>6}", "bold"),
-        (f"{chance:>6}", "$text-muted"),
+        (f"{chance:>6}", "$foreground-muted"),
     )

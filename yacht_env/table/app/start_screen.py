@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -21,7 +21,7 @@ from textual.widgets.option_list import Option
 
 from yacht_env.rules import RULESETS, Ruleset
 from yacht_env.table.app.saved import SavedGame, unfinished_games
-from yacht_env.table.app.settings import MOST_OPPONENTS, PERSON, Settings, parse_straights
+from yacht_env.table.app.settings import COACHING, MOST_OPPONENTS, PERSON, Settings, parse_straights
 from yacht_env.table.fair_dice import MOST_WORD
 from yacht_env.table.record import MOST_NAME
 
@@ -85,8 +85,8 @@ class StartScreen(Screen[None]):
             for i in range(MOST_OPPONENTS):
                 yield _field(f"Opponent {i + 1}", *self._opponent(i))
             yield _field("Coach", Select(_COACH, value=settings.coach, allow_blank=False, compact=True, id="coach"))
-            word = Input(settings.word, placeholder="anything; it changes the dice", max_length=MOST_WORD, compact=True, id="word")
-            yield _field("Your word", word)
+            hint = "anything; it changes the dice"
+            yield _field("Your word", Input(settings.word, hint, max_length=MOST_WORD, compact=True, id="word"))
             yield Static(self._fairness(), id="fairness")
             yield Static(id="start-trouble", markup=False)
             with Horizontal(id="start-buttons"):
@@ -109,7 +109,14 @@ class StartScreen(Screen[None]):
         options = _opponents([kind] if kind else [])
         return (
             Select(options, value=kind, allow_blank=False, compact=True, id=f"opponent-{i}", classes="opponent"),
-            Input(name if kind == PERSON else "", placeholder=f"Player {i + 2}", compact=True, id=f"person-{i}", classes="person"),
+            Input(
+                name if kind == PERSON else "",
+                f"Player {i + 2}",
+                max_length=MOST_NAME,
+                compact=True,
+                id=f"person-{i}",
+                classes="person",
+            ),
         )
 
     def _fairness(self) -> str:
@@ -181,7 +188,7 @@ class StartScreen(Screen[None]):
             five_of_a_kind_is_full_house=None if not houses else houses == "yes",
             name=typed["name"],
             opponents=tuple(opponents),
-            coach=next(mode for _, mode in _COACH if mode == value["coach"]),  # type: ignore[arg-type]
+            coach=COACHING[[mode for _, mode in _COACH].index(value["coach"])],
             word=typed["word"],
         )
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TableScreen"]
 
-_SPEEDS = (3.0, 1.6, 0.8, 0.4, 0.15, 0.0)  # seconds between the steps of an agent
+_SPEEDS = (3.0, 1.6, 0.8, 0.4, 0.15, 0.01)  # seconds between the steps of an agent
 _FAST = 4  # from here on, the dice of agents don't tumble
 
 

@@ -22,10 +22,14 @@ _NAME = 22
 
 
 class Advice(Widget):
-    """As many lines as there is room for: the best holds and boxes with their exact values, or the latest events."""
+    """As many lines as there is room for: the best holds and boxes with their exact values, or the latest events.
 
-    def __init__(self) -> None:
-        super().__init__(id="advice")
+    Args:
+        id: The widget's name in the style sheet.
+    """
+
+    def __init__(self, id: str) -> None:  # noqa: A002 (as every widget calls it)
+        super().__init__(id=id)
         self._lines: list[Content] = []
         self._from_the_end = False
 
@@ -37,7 +41,8 @@ class Advice(Widget):
 
     def show_outlook(self, expected: float, last: ReviewedDecision | None) -> None:
         """Before a roll: the total to be expected, and what the last decision cost."""
-        self._lines = [Content.assemble(("Coach  ", "bold $accent"), f"a final total of {expected:.1f} is to be expected")]
+        outlook = f"a final total of {expected:.1f} is to be expected"
+        self._lines = [Content.assemble(("Coach  ", "bold $text-accent"), outlook)]
         if last is not None:
             self._lines.append(Content(f"       {last_decision_text(last)}"))
         self._from_the_end = False
@@ -53,7 +58,7 @@ class Advice(Widget):
             last: The last decision.
         """
         head = Content.assemble(
-            (f"{'Coach: expected final total':<{_COLUMN + 1}}", "bold $accent"),
+            (f"{'Coach: expected final total':<{_COLUMN + 1}}", "bold $text-accent"),
             (_clip(last_decision_text(last), _COLUMN) if last is not None else "", ""),
         )
         holds = [choice for choice in explained.choices if choice.action < n_holds]
@@ -70,8 +75,16 @@ class Advice(Widget):
 
     def render(self) -> Content:
         """The lines that have room."""
-        room = max(self.size.height, 1)
-        return Content("\n").join(self._lines[-room:] if self._from_the_end else self._lines[:room])
+        room, width = max(self.size.height, 1), max(self.size.width, 1)
+        if not self._from_the_end:
+            return Content("\n").join(self._lines[:room])
+        shown: list[Content] = []
+        for line in reversed(self._lines):
+            room -= max(-(-line.cell_length // width), 1)  # long lines wrap
+            if room < 0:
+                break
+            shown.insert(0, line)
+        return Content("\n").join(shown)
 
 
 def choice_cells(choice: Choice, total: int, n_holds: int) -> tuple[str, str, str]:

@@ -94,7 +94,7 @@ class Card(Horizontal):
         """
         columns = _shown(columns)
         width = min(_SEATS // len(columns), _WIDEST)
-        names = _short_names([column.name for column in columns], width - 1)
+        names = ["points"] if len(columns) == 1 else _short_names([column.name for column in columns], width - 1)
         moving = [column.is_moving for column in columns]
         heading = _line("  ", "", "now", list(zip(names, moving, strict=True)), width)
         for head in self._heads:
@@ -130,7 +130,7 @@ def _line(
     """One line: key, name, points now, and a number for each seat, that of the seat to move the brighter."""
     now_style = "bold $text-success" if option else "$foreground-muted"
     return Content.assemble(
-        (key, "bold $accent"),
+        (key, "bold $text-accent"),
         f" {_clip(name, _NAME - 1):<{_NAME}}",
         (f"{now:>{_NOW - 1}} ", now_style),
         *((f"{text:>{width}}", "bold" if moving else "$foreground-muted") for text, moving in cells),
@@ -159,8 +159,12 @@ def _shown(columns: Sequence[SeatColumn]) -> Sequence[SeatColumn]:
 
 
 def _short_names(names: Sequence[str], width: int) -> list[str]:
-    """Names that fit into a column; numbers where cutting makes them equal."""
-    short = [name[:width] for name in names]
+    """Names that fit into a column, with their last digits (Player 2); numbers where cutting makes them equal."""
+    short = []
+    for name in names:
+        head = name.rstrip("0123456789")
+        number = name[len(head) :][:width]
+        short.append(name if len(name) <= width else head[: width - len(number)].rstrip() + number)
     return short if len(set(short)) == len(short) else [f"#{i}" for i in range(1, len(names) + 1)]
 
 

@@ -40,7 +40,7 @@ class ChoicesScreen(TextWindow):
         explained = self._explained
         assert explained is not None  # dice are on the table
         dice = " ".join(map(str, explained.dice))
-        return f"{dice}, {rolls_left_text(explained.rolls_left)}: the final total that each choice leads to on average"
+        return f"{dice}, {rolls_left_text(explained.rolls_left)}: average final total of each choice"
 
     def text(self) -> Content:
         """One choice a line."""

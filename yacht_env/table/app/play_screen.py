@@ -114,7 +114,7 @@ class PlayScreen(Screen[None]):
         if self.game.view().options[box] == 0 and not was_asked:
             self.asked = self.cursor = box
             name = self.game.ruleset.box_names[box]
-            self.notice = f"A zero in {name}? Press {BOX_KEYS[box]} again to enter it, Esc to go back."
+            self.notice = f"A zero in {name}? Press {BOX_KEYS[box]} or click again to enter it, Esc to go back."
             self.show()
             return
         self._act(self.game.game.n_holds + box)

@@ -124,9 +124,10 @@ class Preparation:
     def _weigh(self) -> None:
         self._chances_of = self._position
         table = self._game.record.replay()  # of its own: the game may go on meanwhile
-        self.chances = chances_of_winning(table, self._coach.prepare(), progress=self._progress("Chances of winning"))
+        self.chances = chances_of_winning(table, self._coach.prepare(), progress=self._progress(""))
 
     def _progress(self, what: str) -> Progress:
+        """Tells the widget in whole percents how far it is, where there is something to say, and stops the work with it."""
         worker, shown = get_current_worker(), -1
 
         def update(done: int, total: int) -> None:
@@ -134,7 +135,7 @@ class Preparation:
             if worker.is_cancelled:
                 raise _Stopped
             percent = 100 * done // max(total, 1)
-            if percent != shown:
+            if what and percent != shown:
                 shown = percent
                 self._widget.post_message(self.Progressed(f"{what} … {percent} %"))
 

@@ -53,13 +53,13 @@ class ReviewScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """One text, which scrolls."""
-        with VerticalScroll(id="review"):
+        with VerticalScroll(id="review", can_focus=False):
             yield Static(self._text())
         yield Footer(compact=True, show_command_palette=False)
 
     def _text(self) -> Content:
         game, review = self._game, self._review
-        parts: list[Content | str] = [Content.styled(result_text(game), "bold $accent")]
+        parts: list[Content | str] = [Content.styled(result_text(game), "bold $text-accent")]
         if len(game.seats) > 1:
             parts += [Content(f"  {place.rank}. {game.seats[place.seat].name}: {place.total}") for place in game.ranking()]
         parts.append(Content(f"Perfect play averages {review.optimum:.1f} points in {review.ruleset}."))

@@ -57,7 +57,7 @@ class RulesScreen(TextWindow):
             key = BOX_KEYS[i] if i < len(BOX_KEYS) else " "
             chances = "".join(f"{chance:>12.1%}".replace("%", " %")[1:] for chance in (odds.one_roll, odds.turn))
             numbers = f"{chances}{odds.turn_points:>16.1f}"
-            parts.append(Content.assemble((f"{key} ", "bold $accent"), (f"{box.name:<18}", "bold"), numbers))
+            parts.append(Content.assemble((f"{key} ", "bold $text-accent"), (f"{box.name:<18}", "bold"), numbers))
             parts.append(Content.styled(f"    {box_words(box)}", "$foreground-muted"))
         parts += [
             Content(""),
@@ -68,6 +68,6 @@ class RulesScreen(TextWindow):
             ),
             Content(""),
             Content.styled("Keys", "bold"),
-            *(Content.assemble((f"{key:<16}", "bold $accent"), what) for key, what in _KEYS),
+            *(Content.assemble((f"{key:<16}", "bold $text-accent"), what) for key, what in _KEYS),
         ]
         return Content("\n").join(parts)

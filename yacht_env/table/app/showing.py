@@ -62,6 +62,6 @@ def seat_columns(game: TableGame) -> list[SeatColumn]:
 def seat_lines(game: TableGame, chances: Chances | None) -> list[SeatLine]:
     """Names and totals, and the chances to win alone where they are known."""
     return [
-        SeatLine(who.name, game.total(i), i == game.seat, chances.outcomes[i].win if chances else None)
+        SeatLine(who.name, game.total(i), i == game.seat and not game.is_over, chances.outcomes[i].win if chances else None)
         for i, who in enumerate(game.seats)
     ]

@@ -51,6 +51,7 @@ class RollButton(Static):
         """Say what it does now."""
         self.update(Content(text))
         self.set_class(not is_enabled, "-disabled")
+        self.visible = bool(text)
 
     def on_click(self) -> None:
         """Tell the table."""
@@ -61,7 +62,7 @@ def _line(seat: SeatLine) -> Content:
     name = seat.name if len(seat.name) <= _NAME else seat.name[: _NAME - 1] + "…"
     chance = "" if seat.chance is None else f"{seat.chance:>5.0%}".replace("%", " %")
     return Content.assemble(
-        ("▶ " if seat.is_moving else "  ", "bold $accent"),
+        ("▶ " if seat.is_moving else "  ", "bold $text-accent"),
         (f"{name:<{_NAME}} ", "bold" if seat.is_moving else ""),
         (f"{seat.total:>6}", "bold"),
         (f"{chance:>6}", "$foreground-muted"),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["TableScreen"]
 
 _SPEEDS = (3.0, 1.6, 0.8, 0.4, 0.15, 0.01)  # seconds between the steps of an agent
+_WIDE = 116  # columns from which on the events have room beside the table
 _FAST = 4  # from here on, the dice of agents don't tumble
 
 
@@ -57,6 +58,8 @@ class TableScreen(PlayScreen):
         Binding("q", "leave", "Leave"),
     ]
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]
+
     def __init__(self, game: TableGame, coach: Coach, coaching: Coaching = "off") -> None:
         super().__init__(game)
         self.coach = coach
@@ -67,6 +70,7 @@ class TableScreen(PlayScreen):
         self.events = ["The dice follow from a secret seed. Its SHA-256, the commitment, is", game.commitment]
         self._chosen_box: int | None = None  # by an agent that is about to fill it
         self._failure: str | None = None
+        self._progress = ""  # of what is being prepared
         self._are_scores_entered = False
         self._waiting: Timer | None = None  # for the next step of an agent
 
@@ -80,17 +84,19 @@ class TableScreen(PlayScreen):
     def compose(self) -> ComposeResult:
         """All parts of the table."""
         view = self.game.view()
-        with Vertical(id="table"):
-            yield Static(id="status")
-            with Horizontal(id="top"):
-                yield DiceRow(self.game.game.dice.n_dice, view.n_faces)
-                with Vertical(id="side"):
-                    yield Seats(id="seats")
-                    yield RollButton(id="roll")
-            yield Static(id="task")
-            yield Static(id="trouble", markup=False)
-            yield Card(view)
-            yield Advice()
+        with Horizontal(id="all"):
+            with Vertical(id="table"):
+                yield Static(id="status", markup=False)
+                with Horizontal(id="top"):
+                    yield DiceRow(self.game.game.dice.n_dice, view.n_faces)
+                    with Vertical(id="side"):
+                        yield Seats(id="seats")
+                        yield RollButton(id="roll")
+                yield Static(id="task", markup=False)
+                yield Static(id="trouble", markup=False)
+                yield Card(view)
+                yield Advice("advice")
+            yield Advice("log")
         yield Footer(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -118,7 +124,8 @@ class TableScreen(PlayScreen):
         trouble = self._failure or game.save_error or self.best_scores.trouble or ""
         self.query_one("#trouble", Static).update(trouble)
         self.query_one("#trouble").display = bool(trouble)
-        self._show_advice(self.query_one(Advice))
+        self.query_one("#log", Advice).show_events(self.events)
+        self._show_advice(self.query_one("#advice", Advice))
 
     def _say(self, text: str) -> None:
         self.query_one("#task", Static).update(text)
@@ -137,7 +144,8 @@ class TableScreen(PlayScreen):
 
     def _show_advice(self, advice: Advice) -> None:
         if not self.coach_speaks:
-            advice.show_events(self.events)
+            events = [] if self.has_class("-wide") else self.events  # they are beside the table there
+            advice.show_events([*events, self._progress] if self._progress else events)
             return
         game = self.game
         last, explained = self.coach.last_decision(game, game.seat), self.coach.choices(game)
@@ -188,12 +196,13 @@ class TableScreen(PlayScreen):
 
     @on(Preparation.Progressed)
     def _progressed(self, event: Preparation.Progressed) -> None:
-        if not self.is_persons_turn:
-            self._say(event.text)
+        self._progress = event.text
+        self._show_advice(self.query_one("#advice", Advice))
 
     @on(Preparation.Ready)
     def _ready(self) -> None:
         self.preparation.done()
+        self._progress = ""
         self.show()
         self.go_on()
 

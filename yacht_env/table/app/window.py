@@ -41,7 +41,7 @@ class TextWindow(ModalScreen[None]):
         """The text, which scrolls, and the keys."""
         with Vertical(classes="window"):
             yield Static(self.title_text(), classes="window-title", markup=False)
-            with VerticalScroll(classes="window-text"):
+            with VerticalScroll(classes="window-text", can_focus=False):
                 yield Static(self.text())
             yield Footer(compact=True, show_command_palette=False)
 

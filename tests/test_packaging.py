@@ -39,7 +39,7 @@ def test_base_dependencies_stay_small():
 
 
 def test_the_extras_are_the_promised_ones():
-    assert set(EXTRAS) == {"train", "render", "report", "pettingzoo", "ray", "dev"}
+    assert set(EXTRAS) == {"train", "play", "render", "report", "pettingzoo", "ray", "dev"}
 
 
 @pytest.mark.parametrize("pin", PINS)

@@ -52,9 +52,10 @@ def main(args: Sequence[str] | None = None) -> None:
             sys.exit(1)
         _stop(str(error))
     except ModuleNotFoundError as error:
-        if error.name not in _NEEDS:
+        library = (error.name or "").partition(".")[0]
+        if library not in _NEEDS:
             raise
-        _stop(_NEEDS[error.name])
+        _stop(_NEEDS[library])
 
 
 def _stop(sentence: str) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import tyro
 
 from yacht_env.cli.commands import Commands
-from yacht_env.table.app.settings import Coaching, Settings, parse_straights
+from yacht_env.table.settings import Coaching, Settings, parse_straights
 
 __all__ = ["COMMANDS", "PlayArgs"]
 

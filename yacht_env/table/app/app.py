@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from yacht_env.table.app.settings import Coaching, Settings
 from yacht_env.table.app.start_screen import StartScreen
+from yacht_env.table.settings import Coaching, Settings
 
 if TYPE_CHECKING:
     from yacht_env.table.coach import Coach
@@ -56,8 +56,9 @@ class YachtApp(App[None]):
 
     def on_mount(self) -> None:
         """The start screen, or a saved game."""
-        self.push_screen(StartScreen(self._settings))
-        if self._path is not None:
+        if self._path is None:
+            self.push_screen(StartScreen(self._settings))
+        else:
             self.go_on_with(self._path, self._settings.coach)
 
     def begin(self, settings: Settings, dice: FairDice) -> None:

@@ -98,11 +98,11 @@ class Card(Horizontal):
         moving = [column.is_moving for column in columns]
         heading = _line("  ", "", "now", list(zip(names, moving, strict=True)), width)
         for head in self._heads:
-            head.update(heading)
+            head.update(heading, layout=False)  # every line keeps its size, so nothing moves
         for row in self._rows:
             self._show_box(row, columns, width, cursor, asked)
         for row, (name, values) in zip(self._below, _bonus_lines(columns), strict=False):
-            row.update(_line("  ", name, "", list(zip(values, moving, strict=True)), width))
+            row.update(_line("  ", name, "", list(zip(values, moving, strict=True)), width), layout=False)
 
     def _show_box(
         self, row: BoxRow, columns: Sequence[SeatColumn], width: int, cursor: int | None, asked: int | None
@@ -121,7 +121,7 @@ class Card(Horizontal):
             ("·" if (points := column.view.scores[box]) is None else str(points), column.is_moving) for column in columns
         ]
         key = BOX_KEYS[box] if box < len(BOX_KEYS) else " "
-        row.update(_line(f"{marker}{key}", moving.box_names[box], now, cells, width, option))
+        row.update(_line(f"{marker}{key}", moving.box_names[box], now, cells, width, option), layout=False)
 
 
 def _line(

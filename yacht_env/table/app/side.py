@@ -38,7 +38,7 @@ class Seats(Static):
         has_chances = any(seat.chance is not None for seat in seats)
         head = f"{'':{_NAME + 3}}{'total':>6}{'wins' if has_chances else '':>6}"
         shown = map(_line, seats[first : first + _LINES])
-        self.update(Content("\n").join([Content.styled(head, "$foreground-muted"), *shown]))
+        self.update(Content("\n").join([Content.styled(head, "$foreground-muted"), *shown]), layout=False)
 
 
 class RollButton(Static):
@@ -49,7 +49,7 @@ class RollButton(Static):
 
     def show(self, text: str, is_enabled: bool) -> None:
         """Say what it does now."""
-        self.update(Content(text))
+        self.update(Content(text), layout=False)
         self.set_class(not is_enabled, "-disabled")
         self.visible = bool(text)
 

@@ -21,9 +21,9 @@ from textual.widgets.option_list import Option
 
 from yacht_env.rules import RULESETS, Ruleset
 from yacht_env.table.app.saved import SavedGame, unfinished_games
-from yacht_env.table.app.settings import COACHING, MOST_OPPONENTS, PERSON, Settings, parse_straights
 from yacht_env.table.fair_dice import MOST_WORD
 from yacht_env.table.record import MOST_NAME
+from yacht_env.table.settings import COACHING, MOST_OPPONENTS, PERSON, Settings, parse_straights
 
 if TYPE_CHECKING:
     from yacht_env.table.app.app import YachtApp

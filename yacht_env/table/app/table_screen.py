@@ -23,12 +23,12 @@ from yacht_env.table.app.play_screen import PlayScreen
 from yacht_env.table.app.preparation import Preparation
 from yacht_env.table.app.review_screen import ReviewScreen
 from yacht_env.table.app.rules_screen import RulesScreen
-from yacht_env.table.app.settings import COACHING, Coaching
 from yacht_env.table.app.showing import seat_columns, seat_lines, status_text, task_text
 from yacht_env.table.app.side import RollButton, Seats
 from yacht_env.table.coach import Coach
 from yacht_env.table.scores import BestScores
 from yacht_env.table.session import TableGame
+from yacht_env.table.settings import COACHING, Coaching
 
 if TYPE_CHECKING:
     from yacht_env.table.app.app import YachtApp
@@ -70,6 +70,7 @@ class TableScreen(PlayScreen):
         self.events = ["The dice follow from a secret seed. Its SHA-256, the commitment, is", game.commitment]
         self._chosen_box: int | None = None  # by an agent that is about to fill it
         self._failure: str | None = None
+        self._trouble: str | None = None  # that is shown
         self._progress = ""  # of what is being prepared
         self._are_scores_entered = False
         self._waiting: Timer | None = None  # for the next step of an agent
@@ -113,7 +114,7 @@ class TableScreen(PlayScreen):
     def show(self, *, tumble: bool = False) -> None:
         """Draw everything anew; ``tumble`` lets the dice roll that are not held."""
         game, view = self.game, self.game.view()
-        self.query_one("#status", Static).update(status_text(game, self.best_scores))
+        self.query_one("#status", Static).update(status_text(game, self.best_scores), layout=False)
         self._say(self.notice or task_text(game))
         self.query_one("#task").set_class(self.asked is not None, "-asked")
         self.query_one(DiceRow).show(view.dice, self.held, tumble=tumble)
@@ -121,14 +122,18 @@ class TableScreen(PlayScreen):
         self._show_button()
         box = self.cursor if self.is_persons_turn else self._chosen_box
         self.query_one(Card).show(seat_columns(game), box, self.asked)
-        trouble = self._failure or game.save_error or self.best_scores.trouble or ""
-        self.query_one("#trouble", Static).update(trouble)
-        self.query_one("#trouble").display = bool(trouble)
+        self._show_trouble(self._failure or game.save_error or self.best_scores.trouble or "")
         self.query_one("#log", Advice).show_events(self.events)
         self._show_advice(self.query_one("#advice", Advice))
 
     def _say(self, text: str) -> None:
-        self.query_one("#task", Static).update(text)
+        self.query_one("#task", Static).update(text, layout=False)
+
+    def _show_trouble(self, sentence: str) -> None:
+        if sentence != self._trouble:
+            self._trouble = sentence
+            self.query_one("#trouble", Static).update(sentence)
+            self.query_one("#trouble").display = bool(sentence)
 
     def _show_button(self) -> None:
         n_free = len(self.held) - sum(self.held) if self.game.has_rolled else self.game.n_to_roll

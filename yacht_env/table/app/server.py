@@ -29,12 +29,16 @@ _FOREIGN_LINK = re.compile(r'<link\s+rel="stylesheet"\s+href="https://[^>]*>')  
 class _TableServer(Server):
     """Textual's server without its banner, and without anything from other machines in its page."""
 
-    def initialize_logging(self) -> None:
-        """Python prints errors by itself, and nobody asked for more."""
+    def serve(self, debug: bool = False) -> None:
+        """Serve until Ctrl-C; says where the table is as soon as it listens there."""
+        self.debug = debug
+        web.run_app(self._make_app(), host=self.host, port=self.port, print=self._announce, access_log=None)
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where the table is."""
-        print(f"The table is at {self.public_url} (Ctrl-C ends it)", flush=True)
+        """Nothing: it is too early to say anything."""
+
+    def _announce(self, *_: object) -> None:
+        print(f"The table is at {self.public_url}/ (Ctrl-C ends it)", flush=True)
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()

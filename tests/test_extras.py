@@ -25,6 +25,8 @@ NEEDED = [
     ("stable_baselines3", "train", "import train.dqn"),
     ("tensorboard", "train", "import train.run"),
     ("matplotlib", "train", CURVES),
+    ("textual", "play", "from yacht_env.cli.play import *; COMMANDS['play'][1](PlayArgs())"),
+    ("textual_serve", "play", "from yacht_env.cli.play import *; COMMANDS['play'][1](PlayArgs(serve=True))"),
     ("tianshou", "tianshou", "import yacht_env.integrations.tianshou"),
     ("torch", "ray", "import yacht_env.integrations.rllib"),
 ]

@@ -42,7 +42,9 @@ def test_base_dependencies_stay_small():
 
 
 def test_the_extras_are_the_promised_ones():
-    assert set(EXTRAS) == {"train", "render", "report", "pettingzoo", "ray", "torchrl", "tianshou", "dev"}
+    assert set(EXTRAS) == {
+        "train", "play", "render", "report", "pettingzoo", "ray", "torchrl", "tianshou", "dev",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("pin", PINS)
@@ -64,7 +66,7 @@ def test_the_tested_set_covers_everything_that_setup_installs():
 
 def test_the_lowest_set_is_that_of_the_lower_bounds():
     """All that users can ask for has a lower bound, and is tested at it; but for torch, as the list says."""
-    extras = [wish for extra in ("train", "render", "report", "pettingzoo") for wish in EXTRAS[extra]]
+    extras = [wish for extra in ("train", "play", "render", "report", "pettingzoo") for wish in EXTRAS[extra]]
     bounds = dict(wish.split(">=") for wish in PROJECT["project"]["dependencies"] + extras)
     pins = dict(line.split("==") for line in LOWEST if line and not line.startswith("#"))
     pinned = {canonical(name): [int(part) for part in pin.split(".")] for name, pin in pins.items()}

@@ -7,7 +7,7 @@ the usual cards) with the upper total and its bonus below them, the right column
 pygame is imported only when a picture is drawn. :func:`draw_rgb` uses its surfaces and its bundled font, never a
 display, so it works on machines without a screen and gives the same pixels for the same view.
 
-Public names: :class:`TableView`, :func:`draw_ansi`, :func:`draw_rgb`, :class:`Window`.
+Public names: :class:`TableView`, :func:`draw_ansi`, :func:`draw_rgb`, :class:`Window`, :func:`die_lines`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from yacht_env.extras import MissingExtraError, needs_extra
 if TYPE_CHECKING:
     import pygame
 
-__all__ = ["TableView", "Window", "draw_ansi", "draw_rgb"]
+__all__ = ["TableView", "Window", "die_lines", "draw_ansi", "draw_rgb"]
 
 Color: TypeAlias = tuple[int, int, int]  # red, green and blue, 0 to 255
 
@@ -147,7 +147,7 @@ def _style(text: str, codes: str) -> str:
 def _dice_lines(view: TableView) -> list[str]:
     if not view.dice:
         return []
-    inner = zip(*map(_die_text, view.dice), strict=True)  # the dice side by side, line by line
+    inner = zip(*map(die_lines, view.dice), strict=True)  # the dice side by side, line by line
     n_dice = len(view.dice)
     rows = [
         ("", ["┌───────┐"] * n_dice),
@@ -161,7 +161,8 @@ def _dice_lines(view: TableView) -> list[str]:
     return [f"{label:<5}" + " ".join(map(_style, parts, styles)) for label, parts in rows]
 
 
-def _die_text(face: int) -> list[str]:
+def die_lines(face: int) -> list[str]:
+    """The inside of a die as three lines of seven characters: its pips, or a numeral where a face has none."""
     if face not in _PIPS:
         return [" " * 7, f"{face:^7}", " " * 7]
     return [" " + " ".join(row).replace("o", "●") + " " for row in _PIPS[face]]

@@ -15,14 +15,14 @@ from typing import Annotated, Any
 import tyro
 from gymnasium.error import DependencyNotInstalled
 
-from yacht_env.cli import measure, models, table
+from yacht_env.cli import measure, models, play, table
 from yacht_env.cli.measure import EvaluateArgs, run_evaluate
 from yacht_env.extras import MissingExtraError
 from yacht_env.pretrained import PretrainedError
 
 __all__ = ["EvaluateArgs", "main", "run_evaluate"]
 
-_COMMANDS = {**measure.COMMANDS, **models.COMMANDS, **table.COMMANDS}
+_COMMANDS = {**measure.COMMANDS, **models.COMMANDS, **play.COMMANDS, **table.COMMANDS}
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -1,0 +1,424 @@
+"""The table's screen, played through Textual's pilot: keys and clicks in, a saved game and pictures out."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("textual")
+
+from textual.widgets import Input, Select, Static
+
+from tests.table_games import play_on
+from tests.table_keys import BOXES, next_keys, same_game, saved_game
+from yacht_env.rules import RULESETS
+from yacht_env.table.app.advice import Advice
+from yacht_env.table.app.app import YachtApp
+from yacht_env.table.app.card import BoxRow
+from yacht_env.table.app.choices_screen import ChoicesScreen
+from yacht_env.table.app.dice import DieWidget
+from yacht_env.table.app.review_screen import ReviewScreen
+from yacht_env.table.app.rules_screen import RulesScreen
+from yacht_env.table.app.start_screen import StartScreen
+from yacht_env.table.app.table_screen import TableScreen
+from yacht_env.table.folders import new_game_path
+from yacht_env.table.record import GameRecord
+from yacht_env.table.scores import BestScores
+from yacht_env.table.session import TableGame
+from yacht_env.table.settings import Settings
+from yacht_env.table.verify import verify
+
+FASTEST = 5
+
+
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("YACHT_ENV_DATA", str(tmp_path))
+    return tmp_path
+
+
+@asynccontextmanager
+async def at_table(settings=Settings(seed="1"), path=None, size=(80, 24)):  # noqa: B008 (frozen)
+    """A game that has just begun (or goes on), without animation and with opponents that don't wait."""
+    if path is None:
+        path = new_game_path(settings.ruleset)
+        TableGame.new(settings.rules(), settings.seats(), dice=settings.dice(), path=path)
+    app = YachtApp(settings, path)
+    app.animation_level, app.speed = "none", FASTEST
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, TableScreen))
+        yield pilot
+
+
+async def until(pilot, condition, seconds=60.0):
+    for _ in range(int(seconds / 0.02)):
+        if condition():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("that never happened")
+
+
+async def play_to_the_end(pilot):
+    table = pilot.app.screen
+    while not table.game.is_over:
+        await until(pilot, lambda: table.is_persons_turn or table.game.is_over)
+        if not table.game.is_over:
+            await pilot.press(*next_keys(table.game.table))
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+
+
+def shown(screen) -> list[str]:
+    """The lines of text on the screen, as many as it has."""
+    width, height = screen.size
+    strips = screen._compositor.render_strips()
+    lines = ["".join(segment.text for segment in strip) for strip in strips]
+    assert len(lines) == height and all(len(line) == width for line in lines)
+    return lines
+
+
+def text(widget) -> str:
+    return str(widget.render())
+
+
+def test_a_whole_game_against_an_agent_is_saved_verified_judged_and_entered(data_folder):
+    async def play():
+        async with at_table(Settings(seed="1", opponents=("greedy",), name="Ada")) as pilot:
+            await play_to_the_end(pilot)
+            return text(pilot.app.screen.query_one("#review Static")), pilot.app.left
+
+    review, game = asyncio.run(play())
+    found = verify(game.path, game.commitment)
+    assert found.is_verified and found.is_over
+    for words in ("by luck", "by decisions", "costliest", "of perfect games", game.dice.seed.hex(), "yacht-env verify"):
+        assert words in review
+    winner = game.seats[game.ranking()[0].seat].name
+    assert f"{winner} wins with {game.ranking()[0].total} points" in review
+    [best] = BestScores().best(game.ruleset)
+    assert (best.name, best.total, best.game) == ("Ada", game.total(0), str(game.path))
+
+
+def test_the_same_seed_and_decisions_give_the_same_game_also_where_it_is_left_and_continued(tmp_path):
+    settings = Settings(seed="7", word="abracadabra", opponents=("greedy", "person:Bob"))
+    card = RULESETS["yacht"].with_boxes(["Sixes", "Choice"])
+
+    async def play(path, breaks):
+        TableGame.new(card, settings.seats(), dice=settings.dice(), path=path)
+        for _ in range(breaks):
+            async with at_table(path=path) as pilot:
+                for _ in range(2):
+                    await until(pilot, lambda: pilot.app.screen.is_persons_turn)
+                    await pilot.press(*next_keys(pilot.app.screen.game.table))
+                await pilot.press("q")
+                await until(pilot, lambda: isinstance(pilot.app.screen, StartScreen))
+        async with at_table(path=path) as pilot:
+            await play_to_the_end(pilot)
+        return same_game(GameRecord.load(path))
+
+    without, with_breaks = (asyncio.run(play(tmp_path / f"{breaks}.json", breaks)) for breaks in (0, 1))
+    assert without == with_breaks
+
+
+def test_a_turn_with_the_mouse():
+    async def play():
+        async with at_table() as pilot:
+            table = pilot.app.screen
+            await pilot.click("#roll")
+            dice = table.game.view().dice
+            first, second, *_ = table.query(DieWidget)
+            await pilot.click(first)
+            await pilot.click(second)
+            await pilot.click(second)
+            assert table.held == [True, False, False, False, False]
+            await pilot.click("#roll")
+            assert dice[0] in table.game.view().dice and table.game.view().rolls_left == 1
+            box = max(range(table.game.game.n_boxes), key=lambda box: table.game.view().options[box])
+            await pilot.click(table.query(BoxRow)[box])
+            assert table.game.scores(0)[box] and table.game.turn == 2
+
+    asyncio.run(play())
+
+
+def test_a_zero_is_entered_only_when_it_is_confirmed():
+    async def play():
+        async with at_table() as pilot:
+            table = pilot.app.screen
+            await pilot.press("space")
+            box = table.game.view().options.index(0)
+            await pilot.press(BOXES[box])
+            assert table.game.scores(0)[box] is None and "zero" in text(table.query_one("#task"))
+            await pilot.press("escape", BOXES[box], "1", "1", BOXES[box])
+            assert table.game.scores(0)[box] is None
+            await pilot.press(BOXES[box])
+            assert table.game.scores(0)[box] == 0
+
+    asyncio.run(play())
+
+
+def test_the_cursor_reaches_every_open_box_and_enter_fills_it():
+    async def play():
+        async with at_table() as pilot:
+            table = pilot.app.screen
+            await pilot.press("space")
+            seen = set()
+            for _ in range(table.game.game.n_boxes):
+                await pilot.press("down")
+                seen.add(table.cursor)
+            assert seen == set(range(table.game.game.n_boxes))
+            await pilot.press("down", "right")
+            assert table.cursor == table.game.view().n_faces
+            await pilot.press("left", "up", "enter")
+            if table.asked is not None:
+                await pilot.press("y")
+            assert table.game.turn == 2
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_nothing_is_cut_off_in_a_small_terminal_with_four_players(ruleset, tmp_path):
+    names = RULESETS[ruleset].box_names
+    path = tmp_path / "game.json"
+    settings = Settings(ruleset, seed="1", opponents=("person:Bob", "person:Cleo", "person:Dan"))
+    play_on(TableGame.new(ruleset, settings.seats(), path=path), np.random.default_rng(1), n_steps=12 * len(names))
+
+    async def play():
+        async with at_table(path=path) as pilot:
+            table = pilot.app.screen
+            await pilot.press("space")
+            for widget in table.query("*"):
+                if widget.display and widget.visible:
+                    assert table.region.contains_region(widget.region), widget
+            assert table.query_one("#advice").size.height >= 4
+            return shown(table)
+
+    picture = "\n".join(asyncio.run(play()))
+    for words in (*names, "Player 1", "Bob", "Cleo", "Dan", "total", "Theme"):
+        assert words in picture
+    assert all(f"{key} {name}" in picture for key, name in zip(BOXES, names, strict=False))
+
+
+def test_points_that_score_now_are_shown_beside_their_boxes():
+    async def play():
+        async with at_table() as pilot:
+            await pilot.press("space")
+            table = pilot.app.screen
+            view = table.game.view()
+            for row, points in zip(table.query(".box").results(BoxRow), view.options, strict=True):
+                assert text(row).split()[-2] == str(points) and row.has_class("-scores") == bool(points)
+
+    asyncio.run(play())
+
+
+def test_the_coach_says_what_every_choice_is_worth_and_what_the_last_one_lost():
+    async def play():
+        async with at_table(Settings(seed="1", coach="always"), size=(80, 44)) as pilot:
+            table = pilot.app.screen
+            await until(pilot, lambda: table.coach.is_ready)
+            await pilot.press("space")
+            advice, explained = text(table.query_one("#advice")), table.coach.choices(table.game)
+            for choice in explained.choices[:10]:
+                assert f"{choice.value:.2f}" in advice
+            await pilot.press("v")
+            assert isinstance(pilot.app.screen, ChoicesScreen)
+            listed = text(pilot.app.screen.query_one(".window-text Static"))
+            assert len(listed.splitlines()) == 1 + len(explained.choices)
+            await pilot.press("escape", "1", "space")
+            lost = table.coach.last_decision(table.game)
+            assert f"lost {lost.loss:.2f}" in text(table.query_one("#advice")) or lost.is_best
+
+    asyncio.run(play())
+
+
+def test_hints_are_given_only_on_request_and_only_for_this_decision():
+    async def play():
+        async with at_table(Settings(seed="1", coach="hints")) as pilot:
+            table = pilot.app.screen
+            await until(pilot, lambda: table.coach.is_ready)
+            await pilot.press("space")
+            assert "best" not in text(table.query_one("#advice"))
+            await pilot.press("v")
+            assert "best" in text(table.query_one("#advice"))
+            await pilot.press("1", "space")
+            assert "Coach" not in text(table.query_one("#advice"))
+
+    asyncio.run(play())
+
+
+def test_a_match_with_the_coach_shows_the_chances_of_winning():
+    async def play():
+        async with at_table(Settings(seed="1", opponents=("greedy",), coach="always")) as pilot:
+            await until(pilot, lambda: "%" in text(pilot.app.screen.query_one("#seats")))
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC])
+def test_a_save_that_fails_is_a_sentence_and_the_game_goes_on(number, monkeypatch):
+    async def play():
+        async with at_table() as pilot:
+            table = pilot.app.screen
+
+            def fail(self, path):
+                raise OSError(number, "no such luck")
+
+            with monkeypatch.context() as patch:
+                patch.setattr(GameRecord, "save", fail)
+                await pilot.press("space")
+                assert "can't be saved" in text(table.query_one("#trouble")) and table.query_one("#trouble").display
+                assert table.region.contains_region(table.query_one("#advice").region)
+            await pilot.press("1", "space")
+            assert not table.query_one("#trouble").display and table.game.view().rolls_left == 1
+
+    asyncio.run(play())
+
+
+def test_the_start_screen_makes_the_game_that_was_chosen(data_folder):
+    async def play():
+        app = YachtApp()
+        async with app.run_test(size=(80, 24)) as pilot:
+            start = app.screen
+            commitment = text(start.query_one("#fairness")).split()[-1]
+            start.query_one("#ruleset", Select).value = "yatzy"
+            start.query_one("#opponent-0", Select).value = "person"
+            start.query_one("#name", Input).value = "Ada"
+            start.query_one("#straights", Input).value = "30 40"
+            start.query_one("#word", Input).value = "xyzzy"
+            await pilot.pause()
+            start.query_one("#person-0", Input).value = "Bob"
+            await pilot.press("f2")
+            game = app.screen.game
+            assert game.ruleset == RULESETS["yatzy"].with_house_rules(straights=(30, 40))
+            assert [seat.name for seat in game.seats] == ["Ada", "Bob"]
+            assert game.commitment == commitment and game.dice.word == "xyzzy"
+
+    asyncio.run(play())
+
+
+def test_a_value_that_makes_no_game_is_said_on_the_start_screen():
+    async def play():
+        app = YachtApp()
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.screen.query_one("#straights", Input).value = "many"
+            await pilot.press("f2")
+            assert isinstance(app.screen, StartScreen)
+            assert "two numbers of points" in text(app.screen.query_one("#start-trouble"))
+
+    asyncio.run(play())
+
+
+def test_a_game_that_was_left_is_offered_and_goes_on(data_folder):
+    async def play():
+        async with at_table(Settings(seed="1", name="Ada")) as pilot:
+            await pilot.press(*next_keys(pilot.app.screen.game.table), "1", "q")
+        app = YachtApp()
+        async with app.run_test(size=(80, 24)) as pilot:
+            saved = app.screen.query_one("#saved")
+            await until(pilot, lambda: saved.option_count == 1)
+            assert "Ada" in str(saved.get_option_at_index(0).prompt)
+            saved.focus()
+            await pilot.press("home", "enter")
+            assert isinstance(app.screen, TableScreen) and app.screen.game.has_rolled
+
+    asyncio.run(play())
+
+
+def test_rules_odds_and_keys_are_one_key_away_and_a_key_switches_the_colours():
+    async def play():
+        async with at_table() as pilot:
+            await pilot.press("question_mark")
+            assert isinstance(pilot.app.screen, RulesScreen)
+            words = text(pilot.app.screen.query_one(".window-text Static"))
+            assert "four dice of one face" in words and "in a turn" in words and "dark or light" in words
+            await pilot.press("escape")
+            theme = pilot.app.theme
+            await pilot.press("t")
+            assert pilot.app.theme != theme
+
+    asyncio.run(play())
+
+
+def test_a_wide_terminal_shows_the_events_beside_the_table():
+    async def play(size):
+        async with at_table(size=size) as pilot:
+            await pilot.press("space")
+            return pilot.app.screen.query_one("#log", Advice).display
+
+    assert asyncio.run(play((120, 40))) and not asyncio.run(play((80, 24)))
+
+
+def test_a_slow_solution_leaves_the_table_responsive(monkeypatch):
+    import threading
+
+    release = threading.Event()
+
+    def slow(self, progress=None):
+        if not self.is_ready:
+            progress(1, 4)
+            release.wait(20)
+        self._solution = solve("yacht")
+        return self._solution
+
+    from yacht_env.solver import solve
+    from yacht_env.table.coach import Coach
+
+    monkeypatch.setattr(Coach, "prepare", slow)
+
+    async def play():
+        async with at_table(Settings(seed="1", coach="always")) as pilot:
+            table = pilot.app.screen
+            await until(pilot, lambda: "25 %" in text(table.query_one("#advice")))
+            await pilot.press("space", "1", "space")
+            assert table.game.view().rolls_left == 1
+            release.set()
+            await until(pilot, lambda: table.coach_speaks)
+
+    asyncio.run(play())
+
+
+def test_without_textual_a_sentence_names_the_command_that_installs_it(data_folder):
+    code = (
+        "import sys; sys.modules.update({'textual': None, 'aiohttp': None, 'textual_serve': None});"
+        "from yacht_env.cli import main; main(sys.argv[1:])"
+    )
+    for more in ([], ["--serve"]):
+        done = subprocess.run([sys.executable, "-c", code, "play", *more], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert 'pip install "yacht-env[play]"' in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_file_that_holds_no_game_is_named_before_the_screen_opens(tmp_path):
+    file = tmp_path / "no-game.json"
+    file.write_text("{}")
+    program = "import sys; from yacht_env.cli import main; main(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", program, "play", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and str(file) in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_game_is_on_disk_after_every_key(data_folder):
+    async def play():
+        async with at_table() as pilot:
+            table = pilot.app.screen
+            for _ in range(6):
+                await pilot.press(*next_keys(table.game.table))
+                record, state = saved_game(data_folder)
+                assert record.turns == table.game.record.turns and state.dice == table.game.state()
+
+    asyncio.run(play())
+
+
+def test_all_texts_are_plain_where_names_look_like_markup():
+    async def play():
+        async with at_table(Settings(seed="1", name="[red]Ada[/]", opponents=("person:[b]",))) as pilot:
+            await pilot.press(*next_keys(pilot.app.screen.game.table))
+            picture = "\n".join(shown(pilot.app.screen))
+            assert "[red]Ada[/]" in picture and "[b]" in picture
+            assert isinstance(pilot.app.screen.query_one("#status"), Static)
+
+    asyncio.run(play())

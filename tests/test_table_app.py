@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import subprocess
 import sys
 from contextlib import asynccontextmanager
@@ -36,6 +37,8 @@ from yacht_env.table.settings import Settings
 from yacht_env.table.verify import verify
 
 FASTEST = 5
+QUIETLY = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL, "timeout": 60}
+WEB = {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}
 
 
 @pytest.fixture(autouse=True)
@@ -388,7 +391,7 @@ def test_without_textual_a_sentence_names_the_command_that_installs_it(data_fold
         "from yacht_env.cli import main; main(sys.argv[1:])"
     )
     for more in ([], ["--serve"]):
-        done = subprocess.run([sys.executable, "-c", code, "play", *more], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", code, "play", *more], **QUIETLY)
         assert done.returncode == 2
         assert 'pip install "yacht-env[play]"' in done.stderr and done.stderr.count("\n") == 1
 
@@ -397,8 +400,14 @@ def test_a_file_that_holds_no_game_is_named_before_the_screen_opens(tmp_path):
     file = tmp_path / "no-game.json"
     file.write_text("{}")
     program = "import sys; from yacht_env.cli import main; main(sys.argv[1:])"
-    done = subprocess.run([sys.executable, "-c", program, "play", str(file)], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", program, "play", str(file)], **QUIETLY, env=os.environ | WEB)
     assert done.returncode == 2 and str(file) in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_a_terminal_there_is_a_sentence_and_no_endless_wait():
+    program = "import sys; from yacht_env.cli import main; main(sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", program, "play"], **QUIETLY)
+    assert done.returncode == 2 and "needs a terminal" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_the_game_is_on_disk_after_every_key(data_folder):

@@ -5,6 +5,8 @@ Public names: :class:`YachtApp`, :func:`run`.
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -110,11 +112,11 @@ def run(settings: Settings, path: Path | None = None, *, is_light: bool = False)
     """Play in the terminal, and say afterwards how to go on with a game that was left.
 
     Raises:
-        ValueError: for settings that make no game, or a file that holds none.
+        ValueError: for a file that holds no game, and where there is no terminal.
         OSError: for a file that can't be read.
     """
-    settings.seats()
-    settings.rules()
+    if not (sys.stdin.isatty() or "TEXTUAL_DRIVER" in os.environ):  # a driver of its own stands for a browser
+        raise ValueError("the table needs a terminal to draw on and to read keys from; --serve shows it in a browser")
     if path is not None:
         from yacht_env.table.session import TableGame
 

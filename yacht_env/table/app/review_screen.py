@@ -42,7 +42,7 @@ class ReviewScreen(Screen[None]):
         Binding("down", "scroll(1)", show=False),
         Binding("pageup", "scroll(-10)", show=False),
         Binding("pagedown,space", "scroll(10)", show=False),
-        Binding("q", "leave", "Leave"),
+        Binding("q", "leave", "Quit"),
     ]
 
     def __init__(self, game: TableGame, review: Review, best_scores: BestScores) -> None:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 __all__ = ["RollButton", "SeatLine", "Seats"]
 
-_NAME = 14
+_NAME = 15
 _LINES = 4
 
 
@@ -36,7 +36,7 @@ class Seats(Static):
         moving = next((i for i, seat in enumerate(seats) if seat.is_moving), 0)
         first = max(0, min(moving - 1, len(seats) - _LINES))
         has_chances = any(seat.chance is not None for seat in seats)
-        head = f"{'':{_NAME + 3}}{'total':>6}{'wins' if has_chances else '':>6}"
+        head = f"{'':{_NAME + 3}}{'total':>5}{'wins' if has_chances else '':>6}"
         shown = map(_line, seats[first : first + _LINES])
         self.update(Content("\n").join([Content.styled(head, "$foreground-muted"), *shown]), layout=False)
 
@@ -64,6 +64,6 @@ def _line(seat: SeatLine) -> Content:
     return Content.assemble(
         ("▶ " if seat.is_moving else "  ", "bold $text-accent"),
         (f"{name:<{_NAME}} ", "bold" if seat.is_moving else ""),
-        (f"{seat.total:>6}", "bold"),
+        (f"{seat.total:>5}", "bold"),
         (f"{chance:>6}", "$foreground-muted"),
     )

@@ -55,7 +55,7 @@ class StartScreen(Screen[None]):
             super().__init__()
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f2", "start", "Start"),
+        Binding("f2", "start", "Start", key_display="F2"),
         Binding("tab", "app.focus_next", "Next field", key_display="Tab"),
         Binding("down", "app.focus_next", show=False),
         Binding("up", "app.focus_previous", show=False),

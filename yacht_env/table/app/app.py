@@ -123,5 +123,8 @@ def run(settings: Settings, path: Path | None = None, *, is_light: bool = False)
         TableGame.load(path)  # what is wrong with it is said before the screen is taken over
     app = YachtApp(settings, path, is_light=is_light)
     app.run()
-    if app.left is not None and not app.left.is_over and app.left.path is not None:
-        print(f"The game is saved. To go on with it:\n  yacht-env play {app.left.path}")
+    game = app.left
+    if game is not None and game.save_error is not None:
+        print(f"yacht-env: {game.save_error}", file=sys.stderr)
+    elif game is not None and not game.is_over and game.path is not None:
+        print(f"The game is saved. To go on with it:\n  yacht-env play {game.path}")

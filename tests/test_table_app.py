@@ -7,6 +7,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections import Counter
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 pytest.importorskip("textual")
 
 from textual.widgets import Input, Select, Static
+from textual.widgets.select import InvalidSelectValueError
 
 from tests.table_games import play_on
 from tests.table_keys import BOXES, next_keys, same_game, saved_game
@@ -25,13 +27,17 @@ from yacht_env.table.app.app import YachtApp
 from yacht_env.table.app.card import BoxRow
 from yacht_env.table.app.choices_screen import ChoicesScreen
 from yacht_env.table.app.dice import DieWidget
+from yacht_env.table.app.opponents import Opponents
 from yacht_env.table.app.review_screen import ReviewScreen
 from yacht_env.table.app.rules_screen import RulesScreen
+from yacht_env.table.app.showing import result_text
 from yacht_env.table.app.start_screen import StartScreen
 from yacht_env.table.app.table_screen import TableScreen
+from yacht_env.table.fair_dice import FairDice
 from yacht_env.table.folders import new_game_path
-from yacht_env.table.record import GameRecord
+from yacht_env.table.record import GameRecord, Seat
 from yacht_env.table.scores import BestScores
+from yacht_env.table.seats import load_agent
 from yacht_env.table.session import TableGame
 from yacht_env.table.settings import Settings
 from yacht_env.table.verify import verify
@@ -302,6 +308,55 @@ def test_the_start_screen_makes_the_game_that_was_chosen(data_folder):
             assert game.commitment == commitment and game.dice.word == "xyzzy"
 
     asyncio.run(play())
+
+
+def test_agents_are_offered_for_the_games_that_they_play():
+    async def play():
+        app = YachtApp(Settings(opponents=("ppo-yacht", "greedy")))
+        async with app.run_test(size=(80, 24)) as pilot:
+            first, second = (app.screen.query_one(f"#opponent-{i}", Select) for i in range(2))
+            assert first.value == "ppo-yacht"
+            app.screen.query_one("#ruleset", Select).value = "yatzy"
+            await pilot.pause()
+            assert first.value == "" and second.value == "greedy"
+            with pytest.raises(InvalidSelectValueError):
+                first.value = "ppo-yacht"
+            first.value = "optimal"
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("n_seats", [1, 2, 3])
+def test_the_end_says_who_has_won_or_that_it_is_a_draw(n_seats):
+    card = RULESETS["yacht"].with_boxes(["Yacht"])
+    names = ["Ada", "Bob", "Cleo"][:n_seats]
+    game = TableGame.new(card, [Seat(name) for name in names], dice=FairDice(bytes(32)))
+    for _ in names:  # nobody rolls a Yacht at once with these dice
+        game.roll()
+        game.act(game.game.n_holds)
+    words = {1: "0 points", 2: "a draw, Ada and Bob have 0 points", 3: "a draw, Ada and Bob and Cleo have 0 points"}
+    assert result_text(game) == f"Game over: {words[n_seats]}."
+
+
+def test_an_agents_decision_is_shown_before_it_is_carried_out(tmp_path):
+    game = TableGame.new("yacht", [Seat("greedy", "greedy")], dice=FairDice(bytes(32)))
+    opponents = Opponents(game)
+    opponents.seat(0, load_agent("greedy"))
+    n_dice = game.game.dice.n_dice
+    while not game.is_over:
+        before = game.state()
+        step = opponents.step()
+        if step.held is not None:
+            assert len(step.held) == n_dice and "holds" in step.text and game.state() == before
+            kept = [face for face, held in zip(game.view().dice, step.held, strict=True) if held]
+            step = opponents.step()
+            assert step.has_rolled and not Counter(kept) - Counter(game.view().dice)
+        elif step.box is not None:
+            assert game.ruleset.box_names[step.box] in step.text and game.scores(0)[step.box] is None
+            step = opponents.step()
+            assert step.played.turn_is_over and f"{step.played.points} point" in step.text
+        else:
+            assert before is None and step.has_rolled
 
 
 def test_a_value_that_makes_no_game_is_said_on_the_start_screen():

@@ -50,6 +50,8 @@ def test_a_served_table_begins_with_the_same_settings(args):
     [
         (["--ruleset", "chess"], "unknown ruleset 'chess'"),
         (["--straights", "many"], "expected two numbers of points"),
+        (["--opponents", "chess"], "'chess' does not play yacht; expected person"),
+        (["--opponents", "ppo-yacht", "--straights", "sum"], "'ppo-yacht' does not play yacht-house"),
         (["--opponents", "a", "b", "c", "d"], "4 opponents; expected 3 at most"),
         (["--name", ""], "is no name for a seat"),
         (["--word", "x" * 201], "201 characters"),

@@ -13,6 +13,7 @@ import tyro
 
 from yacht_env.cli.commands import Commands
 from yacht_env.extras import needs_extra
+from yacht_env.table.session import TableGame
 from yacht_env.table.settings import Coaching, Settings, parse_straights
 
 __all__ = ["COMMANDS", "PlayArgs"]
@@ -68,7 +69,7 @@ class PlayArgs:
             word=self.word,
             seed=self.seed,
         )
-        settings.rules(), settings.seats(), settings.dice()  # what is wrong is said before the screen is taken over
+        settings.check()
         return settings
 
     def command_line(self) -> list[str]:
@@ -86,7 +87,10 @@ class PlayArgs:
 
 
 def _run_play(args: PlayArgs) -> None:
+    """What is wrong with the arguments or the file is said before a screen is taken over."""
     settings = args.settings()
+    if args.game is not None:
+        TableGame.load(args.game)
     if args.serve:
         with needs_extra("play"):
             from yacht_env.table.app.server import serve

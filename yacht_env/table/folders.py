@@ -30,7 +30,7 @@ def new_game_path(ruleset_name: str, folder: Path | None = None) -> Path:
     folder = folder or games_folder()
     stem = f"{now()[:19].replace(':', '').replace('T', '-')}-{''.join(c if c.isalnum() else '-' for c in ruleset_name)}"
     taken, n = folder / f"{stem}.json", 1
-    while taken.exists():
+    while os.path.exists(taken):  # False also where the folder may not be entered; saving says so then
         n += 1
         taken = folder / f"{stem}-{n}.json"
     return taken

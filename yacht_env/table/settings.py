@@ -1,6 +1,6 @@
 """What a game at the table begins with: the options of ``yacht-env play`` and the fields of the start screen.
 
-Public names: :class:`Settings`, :data:`PERSON`, :data:`COACHING`, :data:`MOST_OPPONENTS`.
+Public names: :class:`Settings`, :func:`parse_straights`, :data:`PERSON`, :data:`COACHING`, :data:`MOST_OPPONENTS`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from yacht_env.rules import Ruleset, get_ruleset
 from yacht_env.table.fair_dice import FairDice
 from yacht_env.table.record import Seat
+from yacht_env.table.seats import agents_for
 
 __all__ = ["COACHING", "MOST_OPPONENTS", "PERSON", "Coaching", "Settings", "parse_straights"]
 
@@ -90,6 +92,23 @@ class Settings:
         if re.fullmatch("[0-9a-fA-F]{64}", self.seed):
             return FairDice(bytes.fromhex(self.seed), self.word)
         return FairDice(hashlib.sha256(self.seed.encode()).digest(), self.word)
+
+
+    def check(self) -> None:
+        """Find out now what would go wrong later.
+
+        Raises:
+            ValueError: for settings that make no game, also for an agent that does not play by these rules.
+        """
+        rules = self.rules()
+        self.dice()
+        known = agents_for(rules)
+        for seat in self.seats():
+            if seat.agent is not None and seat.agent not in known and not Path(seat.agent).is_dir():
+                raise ValueError(
+                    f"opponent {seat.agent!r} does not play {rules.name}; expected {PERSON}, {PERSON}:NAME, the folder of "
+                    f"an agent, or one of {', '.join(known)}"
+                )
 
 
 def parse_straights(text: str) -> tuple[int, int] | Literal["sum"] | None:

@@ -72,6 +72,7 @@ class YachtApp(App[None]):
         from yacht_env.table.folders import new_game_path
         from yacht_env.table.session import TableGame
 
+        settings.check()
         rules = settings.rules()
         game = TableGame.new(rules, settings.seats(), dice=dice, path=new_game_path(rules.name))
         self._settings = settings
@@ -112,16 +113,14 @@ def run(settings: Settings, path: Path | None = None, *, is_light: bool = False)
     """Play in the terminal, and say afterwards how to go on with a game that was left.
 
     Raises:
-        ValueError: for a file that holds no game, and where there is no terminal.
-        OSError: for a file that can't be read.
+        ValueError: where there is no terminal.
     """
     if not (sys.stdin.isatty() or "TEXTUAL_DRIVER" in os.environ):  # a driver of its own stands for a browser
         raise ValueError("the table needs a terminal to draw on and to read keys from; --serve shows it in a browser")
-    if path is not None:
-        from yacht_env.table.session import TableGame
-
-        TableGame.load(path)  # what is wrong with it is said before the screen is taken over
     app = YachtApp(settings, path, is_light=is_light)
     app.run()
-    if app.left is not None and not app.left.is_over and app.left.path is not None:
-        print(f"The game is saved. To go on with it:\n  yacht-env play {app.left.path}")
+    game = app.left
+    if game is not None and game.save_error is not None:
+        print(f"yacht-env: {game.save_error}", file=sys.stderr)
+    elif game is not None and not game.is_over and game.path is not None:
+        print(f"The game is saved. To go on with it:\n  yacht-env play {game.path}")

@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from yacht_env.table.app.card import BOX_KEYS, BoxRow
 from yacht_env.table.app.dice import DieWidget
+from yacht_env.table.app.showing import sentence
 from yacht_env.table.app.side import RollButton
 from yacht_env.table.session import TableGame
 
@@ -124,7 +125,7 @@ class PlayScreen(Screen[None]):
         try:
             played = game.act(action)
         except ValueError as error:
-            self.notice = f"{str(error)[:1].upper()}{str(error)[1:]}."
+            self.notice = sentence(error)
             self.show()
             return
         if played.turn_is_over:

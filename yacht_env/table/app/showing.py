@@ -1,6 +1,7 @@
 """From a game to the texts and lines that the table shows.
 
-Public names: :func:`status_text`, :func:`task_text`, :func:`result_text`, :func:`seat_columns`, :func:`seat_lines`.
+Public names: :func:`status_text`, :func:`task_text`, :func:`result_text`, :func:`sentence`, :func:`seat_columns`,
+:func:`seat_lines`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from yacht_env.table.outlook import Chances
 from yacht_env.table.scores import BestScores
 from yacht_env.table.session import TableGame
 
-__all__ = ["result_text", "seat_columns", "seat_lines", "status_text", "task_text"]
+__all__ = ["result_text", "seat_columns", "seat_lines", "sentence", "status_text", "task_text"]
 
 _LONGEST = 16  # characters of a name in the status
 
@@ -52,6 +53,12 @@ def result_text(game: TableGame) -> str:
     if len(first) == 1:
         return f"Game over: {first[0]} wins with {points} points."
     return f"Game over: a draw, {' and '.join(first)} have {points} points."
+
+
+def sentence(error: object) -> str:
+    """What went wrong, as a sentence of its own: with a capital letter, and a full stop."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
 def seat_columns(game: TableGame) -> list[SeatColumn]:

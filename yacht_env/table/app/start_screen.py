@@ -21,6 +21,7 @@ from textual.widgets.option_list import Option
 
 from yacht_env.rules import RULESETS, Ruleset
 from yacht_env.table.app.saved import SavedGame, unfinished_games
+from yacht_env.table.app.showing import sentence
 from yacht_env.table.fair_dice import MOST_WORD
 from yacht_env.table.record import MOST_NAME
 from yacht_env.table.settings import COACHING, MOST_OPPONENTS, PERSON, Settings, parse_straights
@@ -193,13 +194,14 @@ class StartScreen(Screen[None]):
         )
 
     @on(Button.Pressed, "#begin")
+    @on(Input.Submitted)
     def action_start(self) -> None:
         """Start a game with what is chosen."""
         try:
             settings = self._chosen()
             cast("YachtApp", self.app).begin(settings, self._dice.with_word(settings.word))
         except ValueError as error:
-            self.query_one("#start-trouble", Static).update(str(error))
+            self.query_one("#start-trouble", Static).update(sentence(error))
 
     @on(Button.Pressed, "#rules")
     def action_rules(self) -> None:
@@ -209,14 +211,14 @@ class StartScreen(Screen[None]):
         try:
             self.app.push_screen(RulesScreen(self._chosen().rules()))
         except ValueError as error:
-            self.query_one("#start-trouble", Static).update(str(error))
+            self.query_one("#start-trouble", Static).update(sentence(error))
 
     @on(OptionList.OptionSelected, "#saved")
     def _continue(self, event: OptionList.OptionSelected) -> None:
         try:
             cast("YachtApp", self.app).go_on_with(self._saved[event.option_index].path, self._chosen().coach)
         except (ValueError, OSError) as error:
-            self.query_one("#start-trouble", Static).update(str(error))
+            self.query_one("#start-trouble", Static).update(sentence(error))
 
 
 def _field(label: str, *widgets: Widget) -> Horizontal:

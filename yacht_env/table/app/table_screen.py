@@ -23,7 +23,7 @@ from yacht_env.table.app.play_screen import PlayScreen
 from yacht_env.table.app.preparation import Preparation
 from yacht_env.table.app.review_screen import ReviewScreen
 from yacht_env.table.app.rules_screen import RulesScreen
-from yacht_env.table.app.showing import seat_columns, seat_lines, status_text, task_text
+from yacht_env.table.app.showing import seat_columns, seat_lines, sentence, status_text, task_text
 from yacht_env.table.app.side import RollButton, Seats
 from yacht_env.table.coach import Coach
 from yacht_env.table.scores import BestScores
@@ -129,11 +129,11 @@ class TableScreen(PlayScreen):
     def _say(self, text: str) -> None:
         self.query_one("#task", Static).update(text, layout=False)
 
-    def _show_trouble(self, sentence: str) -> None:
-        if sentence != self._trouble:
-            self._trouble = sentence
-            self.query_one("#trouble", Static).update(sentence)
-            self.query_one("#trouble").display = bool(sentence)
+    def _show_trouble(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self.query_one("#trouble", Static).update(sentence(trouble))
+            self.query_one("#trouble").display = bool(trouble)
 
     def _show_button(self) -> None:
         n_free = len(self.held) - sum(self.held) if self.game.has_rolled else self.game.n_to_roll
@@ -214,7 +214,7 @@ class TableScreen(PlayScreen):
     @on(Preparation.Failed)
     def _failed(self, event: Preparation.Failed) -> None:
         self.preparation.done()
-        self._failure = event.sentence
+        self._progress, self._failure = "", event.sentence
         self.show()
 
     # -------------------------------------------------------------------------------------------- other things to do

@@ -17,17 +17,13 @@ from gymnasium.error import DependencyNotInstalled
 
 from yacht_env.cli import measure, models, play, table
 from yacht_env.cli.measure import EvaluateArgs, run_evaluate
+from yacht_env.extras import MissingExtraError
 from yacht_env.pretrained import PretrainedError
 
 __all__ = ["EvaluateArgs", "main", "run_evaluate"]
 
 _COMMANDS = {**measure.COMMANDS, **models.COMMANDS, **play.COMMANDS, **table.COMMANDS}
-_NEEDS = {  # by library that may be missing
-    "matplotlib": 'reports need matplotlib: pip install "yacht-env[report]"',
-    "textual": 'the table needs textual: pip install "yacht-env[play]"',
-    "aiohttp": 'the table in a browser needs textual-serve: pip install "yacht-env[play]"',
-    "textual_serve": 'the table in a browser needs textual-serve: pip install "yacht-env[play]"',
-}
+_NEEDS = {"matplotlib": 'reports need matplotlib: pip install "yacht-env[report]"'}  # by library that may be missing
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -46,16 +42,15 @@ def main(args: Sequence[str] | None = None) -> None:
         run[type(command)](command)
     except KeyboardInterrupt:
         sys.exit(130)
-    except (ValueError, OSError, PretrainedError, DependencyNotInstalled) as error:
+    except (ValueError, OSError, PretrainedError, DependencyNotInstalled, MissingExtraError) as error:
         if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         _stop(str(error))
     except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library not in _NEEDS:
+        if error.name not in _NEEDS:
             raise
-        _stop(_NEEDS[library])
+        _stop(_NEEDS[error.name])
 
 
 def _stop(sentence: str) -> None:

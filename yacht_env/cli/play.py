@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import tyro
 
 from yacht_env.cli.commands import Commands
+from yacht_env.extras import needs_extra
 from yacht_env.table.session import TableGame
 from yacht_env.table.settings import Coaching, Settings, parse_straights
 
@@ -91,12 +92,12 @@ def _run_play(args: PlayArgs) -> None:
     if args.game is not None:
         TableGame.load(args.game)
     if args.serve:
-        from yacht_env.table.app.server import serve
-
+        with needs_extra("play"):
+            from yacht_env.table.app.server import serve
         serve(args.command_line(), args.host, args.port)
     else:
-        from yacht_env.table.app.app import run
-
+        with needs_extra("play"):
+            from yacht_env.table.app.app import run
         run(settings, args.game, is_light=args.light)
 
 

@@ -451,6 +451,24 @@ def test_without_textual_a_sentence_names_the_command_that_installs_it(data_fold
         assert 'pip install "yacht-env[play]"' in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "size"), [(1, (80, 24)), (2, (120, 40)), (3, (50, 10))])
+def test_random_keys_and_clicks_never_stop_the_table(seed, size):
+    random = np.random.default_rng(seed)
+    keys = [*BOXES, *"12345vxyt+-?", *["space"] * 8, "enter", "escape", "up", "down", "left", "right", "pagedown"]
+
+    async def play():
+        async with at_table(Settings(seed="1", opponents=("random", "person:Bob"), coach="always"), size=size) as pilot:
+            for _ in range(150):
+                await pilot.press(str(random.choice(keys)))
+                if random.random() < 0.1:
+                    await pilot.click(offset=(int(random.integers(size[0])), int(random.integers(size[1] - 1))))
+                assert pilot.app.is_running
+            assert verify(pilot.app.left.path).is_verified
+
+    asyncio.run(play())
+
+
 def test_a_file_that_holds_no_game_is_named_before_the_screen_opens(tmp_path):
     file = tmp_path / "no-game.json"
     file.write_text("{}")

@@ -236,7 +236,8 @@ class TableScreen(PlayScreen):
         told = {"off": "off", "hints": "silent until you press v", "always": "always there (v shows every choice)"}
         self.notice = f"The coach is {told[self.coaching]}."
         self.show()
-        self.go_on()
+        if not self.game.is_over:
+            self.go_on()
 
     def action_rules(self) -> None:
         """The rules of every box and its odds, and the keys."""

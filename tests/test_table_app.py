@@ -26,7 +26,7 @@ from yacht_env.table.app.advice import Advice
 from yacht_env.table.app.app import YachtApp
 from yacht_env.table.app.card import BoxRow
 from yacht_env.table.app.choices_screen import ChoicesScreen
-from yacht_env.table.app.dice import DieWidget
+from yacht_env.table.app.dice import DiceRow, DieWidget
 from yacht_env.table.app.opponents import Opponents
 from yacht_env.table.app.review_screen import ReviewScreen
 from yacht_env.table.app.rules_screen import RulesScreen
@@ -62,7 +62,7 @@ async def at_table(settings=Settings(seed="1"), path=None, size=(80, 24)):  # no
     app = YachtApp(settings, path)
     app.animation_level, app.speed = "none", FASTEST
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, TableScreen))
+        await until(pilot, lambda: isinstance(app.screen, TableScreen | ReviewScreen))
         yield pilot
 
 
@@ -168,6 +168,39 @@ def test_a_zero_is_entered_only_when_it_is_confirmed():
             assert table.game.scores(0)[box] == 0
 
     asyncio.run(play())
+
+
+def test_dice_tumble_to_the_faces_that_have_fallen_and_held_ones_lie_still():
+    async def play():
+        async with at_table() as pilot:
+            pilot.app.animation_level = "full"
+            table = pilot.app.screen
+            await pilot.press("space", "1")
+            first = table.game.view().dice[0]
+            await pilot.press("space")
+            table.show()  # as when the coach is ready meanwhile
+            assert table.query_one(DiceRow)._tumbling is not None
+            position = table.held.index(True)
+            while table.query_one(DiceRow)._tumbling is not None:
+                assert table.query(DieWidget)[position].face == first
+                await pilot.pause(0.02)
+            assert tuple(die.face for die in table.query(DieWidget)) == table.game.view().dice
+
+    asyncio.run(play())
+
+
+def test_a_finished_game_that_is_opened_again_is_entered_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    card = RULESETS["yacht"].with_boxes(["Sixes"])
+    play_on(TableGame.new(card, [Seat("Ada")], path=tmp_path / "game.json"), np.random.default_rng(1))
+
+    async def play(path):
+        async with at_table(path=path) as pilot:
+            await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+
+    for path in (tmp_path / "game.json", Path("game.json")):
+        asyncio.run(play(path))
+    assert len(BestScores().best(card)) == 1
 
 
 def test_the_cursor_reaches_every_open_box_and_enter_fills_it():

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
-import subprocess
-import sys
 from collections import Counter
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,25 +12,22 @@ import pytest
 
 pytest.importorskip("textual")
 
-from textual.widgets import Input, Select, Static
-from textual.widgets.select import InvalidSelectValueError
+from textual.widgets import Static
 
 from tests.table_games import play_on
 from tests.table_keys import BOXES, next_keys, same_game, saved_game
+from tests.table_pilot import at_table, play_to_the_end, shown, text, until
 from yacht_env.rules import RULESETS
 from yacht_env.table.app.advice import Advice
-from yacht_env.table.app.app import YachtApp
 from yacht_env.table.app.card import BoxRow
 from yacht_env.table.app.choices_screen import ChoicesScreen
-from yacht_env.table.app.dice import DieWidget
+from yacht_env.table.app.dice import DiceRow, DieWidget
 from yacht_env.table.app.opponents import Opponents
 from yacht_env.table.app.review_screen import ReviewScreen
 from yacht_env.table.app.rules_screen import RulesScreen
 from yacht_env.table.app.showing import result_text
 from yacht_env.table.app.start_screen import StartScreen
-from yacht_env.table.app.table_screen import TableScreen
 from yacht_env.table.fair_dice import FairDice
-from yacht_env.table.folders import new_game_path
 from yacht_env.table.record import GameRecord, Seat
 from yacht_env.table.scores import BestScores
 from yacht_env.table.seats import load_agent
@@ -42,58 +35,11 @@ from yacht_env.table.session import TableGame
 from yacht_env.table.settings import Settings
 from yacht_env.table.verify import verify
 
-FASTEST = 5
-QUIETLY = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL, "timeout": 60}
-WEB = {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}
-
 
 @pytest.fixture(autouse=True)
 def data_folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("YACHT_ENV_DATA", str(tmp_path))
     return tmp_path
-
-
-@asynccontextmanager
-async def at_table(settings=Settings(seed="1"), path=None, size=(80, 24)):  # noqa: B008 (frozen)
-    """A game that has just begun (or goes on), without animation and with opponents that don't wait."""
-    if path is None:
-        path = new_game_path(settings.ruleset)
-        TableGame.new(settings.rules(), settings.seats(), dice=settings.dice(), path=path)
-    app = YachtApp(settings, path)
-    app.animation_level, app.speed = "none", FASTEST
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, TableScreen))
-        yield pilot
-
-
-async def until(pilot, condition, seconds=60.0):
-    for _ in range(int(seconds / 0.02)):
-        if condition():
-            return
-        await pilot.pause(0.02)
-    raise AssertionError("that never happened")
-
-
-async def play_to_the_end(pilot):
-    table = pilot.app.screen
-    while not table.game.is_over:
-        await until(pilot, lambda: table.is_persons_turn or table.game.is_over)
-        if not table.game.is_over:
-            await pilot.press(*next_keys(table.game.table))
-    await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
-
-
-def shown(screen) -> list[str]:
-    """The lines of text on the screen, as many as it has."""
-    width, height = screen.size
-    strips = screen._compositor.render_strips()
-    lines = ["".join(segment.text for segment in strip) for strip in strips]
-    assert len(lines) == height and all(len(line) == width for line in lines)
-    return lines
-
-
-def text(widget) -> str:
-    return str(widget.render())
 
 
 def test_a_whole_game_against_an_agent_is_saved_verified_judged_and_entered(data_folder):
@@ -168,6 +114,39 @@ def test_a_zero_is_entered_only_when_it_is_confirmed():
             assert table.game.scores(0)[box] == 0
 
     asyncio.run(play())
+
+
+def test_dice_tumble_to_the_faces_that_have_fallen_and_held_ones_lie_still():
+    async def play():
+        async with at_table() as pilot:
+            pilot.app.animation_level = "full"
+            table = pilot.app.screen
+            await pilot.press("space", "1")
+            first = table.game.view().dice[0]
+            await pilot.press("space")
+            table.show()  # as when the coach is ready meanwhile
+            assert table.query_one(DiceRow)._tumbling is not None
+            position = table.held.index(True)
+            while table.query_one(DiceRow)._tumbling is not None:
+                assert table.query(DieWidget)[position].face == first
+                await pilot.pause(0.02)
+            assert tuple(die.face for die in table.query(DieWidget)) == table.game.view().dice
+
+    asyncio.run(play())
+
+
+def test_a_finished_game_that_is_opened_again_is_entered_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    card = RULESETS["yacht"].with_boxes(["Sixes"])
+    play_on(TableGame.new(card, [Seat("Ada")], path=tmp_path / "game.json"), np.random.default_rng(1))
+
+    async def play(path):
+        async with at_table(path=path) as pilot:
+            await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+
+    for path in (tmp_path / "game.json", Path("game.json")):
+        asyncio.run(play(path))
+    assert len(BestScores().best(card)) == 1
 
 
 def test_the_cursor_reaches_every_open_box_and_enter_fills_it():
@@ -288,44 +267,6 @@ def test_a_save_that_fails_is_a_sentence_and_the_game_goes_on(number, monkeypatc
     asyncio.run(play())
 
 
-def test_the_start_screen_makes_the_game_that_was_chosen(data_folder):
-    async def play():
-        app = YachtApp()
-        async with app.run_test(size=(80, 24)) as pilot:
-            start = app.screen
-            commitment = text(start.query_one("#fairness")).split()[-1]
-            start.query_one("#ruleset", Select).value = "yatzy"
-            start.query_one("#opponent-0", Select).value = "person"
-            start.query_one("#name", Input).value = "Ada"
-            start.query_one("#straights", Input).value = "30 40"
-            start.query_one("#word", Input).value = "xyzzy"
-            await pilot.pause()
-            start.query_one("#person-0", Input).value = "Bob"
-            await pilot.press("f2")
-            game = app.screen.game
-            assert game.ruleset == RULESETS["yatzy"].with_house_rules(straights=(30, 40))
-            assert [seat.name for seat in game.seats] == ["Ada", "Bob"]
-            assert game.commitment == commitment and game.dice.word == "xyzzy"
-
-    asyncio.run(play())
-
-
-def test_agents_are_offered_for_the_games_that_they_play():
-    async def play():
-        app = YachtApp(Settings(opponents=("ppo-yacht", "greedy")))
-        async with app.run_test(size=(80, 24)) as pilot:
-            first, second = (app.screen.query_one(f"#opponent-{i}", Select) for i in range(2))
-            assert first.value == "ppo-yacht"
-            app.screen.query_one("#ruleset", Select).value = "yatzy"
-            await pilot.pause()
-            assert first.value == "" and second.value == "greedy"
-            with pytest.raises(InvalidSelectValueError):
-                first.value = "ppo-yacht"
-            first.value = "optimal"
-
-    asyncio.run(play())
-
-
 @pytest.mark.parametrize("n_seats", [1, 2, 3])
 def test_the_end_says_who_has_won_or_that_it_is_a_draw(n_seats):
     card = RULESETS["yacht"].with_boxes(["Yacht"])
@@ -357,34 +298,6 @@ def test_an_agents_decision_is_shown_before_it_is_carried_out(tmp_path):
             assert step.played.turn_is_over and f"{step.played.points} point" in step.text
         else:
             assert before is None and step.has_rolled
-
-
-def test_a_value_that_makes_no_game_is_said_on_the_start_screen():
-    async def play():
-        app = YachtApp()
-        async with app.run_test(size=(80, 24)) as pilot:
-            app.screen.query_one("#straights", Input).value = "many"
-            await pilot.press("f2")
-            assert isinstance(app.screen, StartScreen)
-            assert "two numbers of points" in text(app.screen.query_one("#start-trouble"))
-
-    asyncio.run(play())
-
-
-def test_a_game_that_was_left_is_offered_and_goes_on(data_folder):
-    async def play():
-        async with at_table(Settings(seed="1", name="Ada")) as pilot:
-            await pilot.press(*next_keys(pilot.app.screen.game.table), "1", "q")
-        app = YachtApp()
-        async with app.run_test(size=(80, 24)) as pilot:
-            saved = app.screen.query_one("#saved")
-            await until(pilot, lambda: saved.option_count == 1)
-            assert "Ada" in str(saved.get_option_at_index(0).prompt)
-            saved.focus()
-            await pilot.press("home", "enter")
-            assert isinstance(app.screen, TableScreen) and app.screen.game.has_rolled
-
-    asyncio.run(play())
 
 
 def test_rules_odds_and_keys_are_one_key_away_and_a_key_switches_the_colours():
@@ -440,17 +353,6 @@ def test_a_slow_solution_leaves_the_table_responsive(monkeypatch):
     asyncio.run(play())
 
 
-def test_without_textual_a_sentence_names_the_command_that_installs_it(data_folder):
-    code = (
-        "import sys; sys.modules.update({'textual': None, 'aiohttp': None, 'textual_serve': None});"
-        "from yacht_env.cli import main; main(sys.argv[1:])"
-    )
-    for more in ([], ["--serve"]):
-        done = subprocess.run([sys.executable, "-c", code, "play", *more], **QUIETLY)
-        assert done.returncode == 2
-        assert 'pip install "yacht-env[play]"' in done.stderr and done.stderr.count("\n") == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "size"), [(1, (80, 24)), (2, (120, 40)), (3, (50, 10))])
 def test_random_keys_and_clicks_never_stop_the_table(seed, size):
@@ -467,20 +369,6 @@ def test_random_keys_and_clicks_never_stop_the_table(seed, size):
             assert verify(pilot.app.left.path).is_verified
 
     asyncio.run(play())
-
-
-def test_a_file_that_holds_no_game_is_named_before_the_screen_opens(tmp_path):
-    file = tmp_path / "no-game.json"
-    file.write_text("{}")
-    program = "import sys; from yacht_env.cli import main; main(sys.argv[1:])"
-    done = subprocess.run([sys.executable, "-c", program, "play", str(file)], **QUIETLY, env=os.environ | WEB)
-    assert done.returncode == 2 and str(file) in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_without_a_terminal_there_is_a_sentence_and_no_endless_wait():
-    program = "import sys; from yacht_env.cli import main; main(sys.argv[1:])"
-    done = subprocess.run([sys.executable, "-c", program, "play"], **QUIETLY)
-    assert done.returncode == 2 and "needs a terminal" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_the_game_is_on_disk_after_every_key(data_folder):

@@ -25,7 +25,7 @@ pytest.importorskip("textual_serve")
 
 from tests.table_browser import CHROMIUM, browser, served_table
 from tests.table_keys import next_keys, same_game, saved_game
-from tests.test_table_app import at_table, play_to_the_end
+from tests.table_pilot import at_table, play_to_the_end
 from yacht_env.table.record import GameRecord
 from yacht_env.table.settings import Settings
 from yacht_env.table.verify import verify

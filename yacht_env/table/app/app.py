@@ -74,7 +74,7 @@ class YachtApp(App[None]):
 
         settings.check()
         rules = settings.rules()
-        game = TableGame.new(rules, settings.seats(), dice=dice, path=new_game_path(rules.name))
+        game = TableGame.new(rules, settings.seats(), dice=dice, path=new_game_path(rules.name).resolve())
         self._settings = settings
         self._show_table(game, settings.coach)
 
@@ -87,7 +87,7 @@ class YachtApp(App[None]):
         """
         from yacht_env.table.session import TableGame
 
-        self._show_table(TableGame.load(path), coaching)
+        self._show_table(TableGame.load(path.resolve()), coaching)  # best scores tell games apart by their files
 
     def leave(self, game: TableGame) -> None:
         """Back to the start screen, with a fresh seed for the next game."""

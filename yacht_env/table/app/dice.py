@@ -85,7 +85,7 @@ class DiceRow(Horizontal):
         self._dice = [DieWidget(i) for i in range(n_dice)]
         self._n_faces = n_faces
         self._faces: Sequence[int] = ()
-        self._held: Sequence[bool] = ()
+        self._held: list[bool] = []
         self._tumbling: Timer | None = None
         self._frame = 0
 
@@ -95,7 +95,9 @@ class DiceRow(Horizontal):
 
     def show(self, faces: Sequence[int], held: Sequence[bool], *, tumble: bool = False) -> None:
         """Show these faces, none where there are no dice; ``tumble`` lets those that are not held roll first."""
-        self._faces, self._held = faces, held
+        if self._tumbling is not None and not tumble and (faces, list(held)) == (self._faces, self._held):
+            return  # something else on the table has changed
+        self._faces, self._held = faces, list(held)
         self._stop()
         if tumble and self.app.animation_level != "none":
             self._frame = 0

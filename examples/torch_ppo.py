@@ -2,7 +2,7 @@
 
     python examples/torch_ppo.py --total-steps 3000000 --seed 0
 
-ended at an exact score of 162.381 of 166.955 points (97.3 %), in about four minutes of one core's time; it had 160.0 after
+ended at an exact score of 162.381 of 166.955 points (97.3 %), in under four minutes on one core; it had 160.0 after
 1.2 million steps. What the trainers in ``train/`` do better is in docs/training.md. The games run as one batch behind
 ``gymnasium.make_vec``; whatever differs from an ordinary PPO is said where it does.
 """

@@ -11,7 +11,10 @@ import pytest
 from yacht_env.extras import MissingExtraError, needs_extra
 
 ROOT = Path(__file__).resolve().parents[1]
-OPTIONAL = ("pygame", "matplotlib", "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "pettingzoo", "ray", "textual", "aiohttp")
+OPTIONAL = (
+    "pygame", "matplotlib", "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "pettingzoo", "ray", "textual",
+    "aiohttp",
+)  # fmt: skip
 VIEW = "e = gymnasium.make('yacht_env:Yacht-v0', render_mode='rgb_array'); e.reset(); e.render()"
 PLOT = "from yacht_env.plots import inline_svg; inline_svg(lambda axes: None)"
 CURVES = "from train.results import learning_curves; learning_curves([])"

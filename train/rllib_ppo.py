@@ -10,6 +10,7 @@ import os
 import sys
 from dataclasses import dataclass
 
+from train.ppo import PRESETS as PPO_PRESETS
 from train.ppo import PPOSettings
 from train.run import Run, report
 from train.settings import parse_settings
@@ -52,18 +53,10 @@ class RLlibSettings(PPOSettings):
         return min(self.batch_size // max(self.num_learners, 1), self.n_batch)
 
 
-PRESETS = {
-    "quick": RLlibSettings(preset="quick", total_steps=5_000_000),
-    "smoke": RLlibSettings(preset="smoke", total_steps=40_000, n_envs=128, hidden=(32,), critic=(32,), eval_every=40_000),
-    "demo": RLlibSettings(preset="demo", total_steps=1_500_000, eval_every=300_000),
-    "full": RLlibSettings(
-        preset="full",
-        total_steps=20_000_000,
-        hidden=(192, 192),
-        critic=(192, 192),
-        eval_every=2_000_000,
-        checkpoint_every=4_000_000,
-    ),
+_DIFFERENT = {"quick": {"total_steps": 5_000_000}, "smoke": {"n_envs": 128}}
+PRESETS = {  # those of train.ppo, but for the games of a runner
+    name: RLlibSettings(**vars(preset) | {"n_envs": RLlibSettings.n_envs} | _DIFFERENT.get(name, {}))
+    for name, preset in PPO_PRESETS.items()
 }
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from yacht_env.game import State
 from yacht_env.observation import Form, get_observation
 from yacht_env.player import Player
 from yacht_env.policies import Policy
@@ -97,22 +96,10 @@ def play_match(
     if n_games < 1:
         raise ValueError(f"n_games must be 1 or more, got {n_games}")
     encoding = get_observation(ruleset, observation)
+    players = [Player(policy, encoding) for policy in policies.values()]
     streams = np.random.SeedSequence(seed).spawn(len(policies))
     totals = [
-        _totals(Player(policy, encoding), n_games, np.random.default_rng(stream))
-        for policy, stream in zip(policies.values(), streams, strict=True)
+        player.play_on(encoding.game.start(random.random(n_games)), random)
+        for player, random in zip(players, map(np.random.default_rng, streams), strict=True)
     ]
     return MatchResult(tuple(policies), np.column_stack(totals))
-
-
-def _totals(player: Player, n_games: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Totals of games by one player, shape ``(n_games,)``."""
-    game = player.game
-    state, totals = game.start(random.random(n_games)), np.zeros(n_games, dtype=np.int64)
-    while (going := np.flatnonzero(state.open_boxes)).size:
-        part = State(*(field[going] for field in state))
-        after, points, _ = game.transition(part, player.sample(part, random), random.random(len(going)))
-        totals[going] += points
-        for field, new in zip(state, after, strict=True):
-            field[going] = new
-    return totals

@@ -116,6 +116,18 @@ class Player:
         picked = np.searchsorted(cumulative, place, side="right") - 1
         return choices.action[np.clip(picked, start[:-1], start[1:] - 1)]
 
+    def play_on(self, state: State, random: np.random.Generator) -> IntArray:
+        """Play games from these states to their ends; the points that they bring from here, shape ``(N,)``."""
+        state = State(*(field.copy() for field in state))
+        points = np.zeros(len(state.roll), dtype=np.int64)
+        while (going := np.flatnonzero(state.open_boxes)).size:
+            part = State(*(field[going] for field in state))
+            after, gained, _ = self.game.transition(part, self.sample(part, random), random.random(len(going)))
+            points[going] += gained
+            for field, new in zip(state, after, strict=True):
+                field[going] = new
+        return points
+
     def _describe(self, state: State, row: int) -> str:
         game = self.game
         roll, rolls_left, lane, open_boxes = (int(field[row]) for field in state)

@@ -14,7 +14,9 @@ from functools import lru_cache
 import numpy as np
 
 from yacht_env.distribution import Outcome, ScoreDistribution
-from yacht_env.game import SingleState, State
+from yacht_env.game import SingleState
+from yacht_env.observation import get_observation
+from yacht_env.player import Player
 from yacht_env.policies import OptimalPolicy
 from yacht_env.progress import Progress
 from yacht_env.remaining import RemainingPoints
@@ -89,7 +91,7 @@ def points_to_come(
 
 @lru_cache(maxsize=64)  # the other seats' cards stay as they are during a turn
 def _simulated(solution: Solution, open_boxes: int, lane: int, dice: SingleState | None) -> ScoreDistribution:
-    game, policy = solution.game, OptimalPolicy(solution)
+    game = solution.game
     random = np.random.default_rng((open_boxes, lane, *(dice or ())))  # the same question has the same answer
     state = game.start(random.random(_GAMES))
     here = dice or SingleState(0, game.rolls_per_turn - 1, lane, open_boxes)
@@ -97,11 +99,5 @@ def _simulated(solution: Solution, open_boxes: int, lane: int, dice: SingleState
     if dice is not None:
         filled |= {"roll": dice.roll, "rolls_left": dice.rolls_left}
     state = state._replace(**{name: np.full(_GAMES, value) for name, value in filled.items()})
-    points = np.zeros(_GAMES, dtype=np.int64)
-    while (going := np.flatnonzero(state.open_boxes)).size:
-        part = State(*(field[going] for field in state))
-        after, gained, _ = game.transition(part, policy.state_actions(part), random.random(len(going)))
-        points[going] += gained
-        for field, new in zip(state, after, strict=True):
-            field[going] = new
-    return ScoreDistribution.from_scores(points)
+    player = Player(OptimalPolicy(solution), get_observation(solution.ruleset, "flat"))
+    return ScoreDistribution.from_scores(player.play_on(state, random))

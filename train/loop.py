@@ -31,7 +31,7 @@ from yacht_env.network import NetworkPolicy
 from yacht_env.pretrained import make_config, save_agent
 from yacht_env.solver import solve
 
-__all__ = ["Interrupted", "NetworkOf", "save_network", "stop_signals", "train"]
+__all__ = ["Interrupted", "NetworkOf", "save_network", "steps_bar", "stop_signals", "train"]
 
 MakeModel = Callable[[YachtVecEnv], BaseAlgorithm]
 LoadModel = Callable[[Path, YachtVecEnv], BaseAlgorithm]
@@ -222,6 +222,19 @@ def save_network(
     save_agent(folder, policy.weights, config)
 
 
+def steps_bar(settings: TrainSettings, steps: int) -> tqdm:
+    """A progress bar over the steps of a run, of which some are done."""
+    return tqdm(
+        total=settings.total_steps,
+        initial=steps,
+        unit="step",
+        unit_scale=True,
+        dynamic_ncols=True,
+        mininterval=_SECONDS_BETWEEN_BARS,
+        disable=not settings.progress,
+    )
+
+
 class _Bar(BaseCallback):
     """A progress bar with the current exact score."""
 
@@ -231,15 +244,7 @@ class _Bar(BaseCallback):
         self.bar: Any = None
 
     def _on_training_start(self) -> None:
-        self.bar = tqdm(
-            total=self.settings.total_steps,
-            initial=self.num_timesteps,
-            unit="step",
-            unit_scale=True,
-            dynamic_ncols=True,
-            mininterval=_SECONDS_BETWEEN_BARS,
-            disable=not self.settings.progress,
-        )
+        self.bar = steps_bar(self.settings, self.num_timesteps)
 
     def _on_step(self) -> bool:
         self.bar.update(self.num_timesteps - self.bar.n)

@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 from agents.export import network_policy
 from agents.rllib import AfterstateModule, YachtPPOLearner
-from train.loop import Interrupted, save_network, stop_signals
+from train.loop import Interrupted, save_network, steps_bar, stop_signals
 from train.run import Run
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.integrations.rllib import masked_ppo
@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # which imports this module
 __all__ = ["Interrupted", "make_config", "train"]
 
 _ROOT = Path(__file__).resolve().parents[1]
-_SECONDS_BETWEEN_BARS = 0.5
 _QUIET = {"log_to_driver": False, "logging_level": "ERROR"}
 _TIMERS = {"seconds_playing": "env_runner_sampling_timer", "seconds_learning": "learner_update_timer"}
 _LOSSES = ("policy_loss", "vf_loss", "entropy", "curr_entropy_coeff", "default_optimizer_learning_rate")
@@ -131,15 +130,7 @@ class _Training:
         """Train until the steps are done."""
         if self.steps >= self.settings.total_steps:
             return
-        bar = tqdm(
-            total=self.settings.total_steps,
-            initial=self.steps,
-            unit="step",
-            unit_scale=True,
-            dynamic_ncols=True,
-            mininterval=_SECONDS_BETWEEN_BARS,
-            disable=not self.settings.progress,
-        )
+        bar = steps_bar(self.settings, self.steps)
         with stop_signals(self), bar:
             while self.steps < self.settings.total_steps:
                 self._iterate()

@@ -21,8 +21,9 @@ PACKAGE = "yacht_env"
 LAYERS = {
     "rules": set(),
     "dice": {"rules"},
-    "game": {"rules", "dice"},
-    "observation": {"rules", "dice", "game"},
+    "move_tables": {"rules", "dice"},
+    "game": {"rules", "dice", "move_tables"},
+    "observation": {"rules", "dice", "move_tables", "game"},
 }
 TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "pettingzoo", "tensorboard", "torchrl", "tianshou"}
 PLOTTING_LIBRARIES = {"matplotlib"}

@@ -79,6 +79,12 @@ class DiceTables:
         """Faces of the dice that a hold mask keeps of a roll, ascending."""
         return self.faces[roll][np.flatnonzero(hold >> np.arange(self.n_dice) & 1)]
 
+    def roll(self, first_outcome: IntArray, n_outcomes: IntArray, uniform: FloatArray) -> IntArray:
+        """The rolls that random numbers in [0, 1) pick among the outcomes of keeps, given by their part of ``next_roll``."""
+        outcome = (uniform * n_outcomes).astype(np.int64)
+        outcome += first_outcome
+        return self.next_roll.take(outcome).astype(np.int64)
+
     def roll_index(self, dice: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Index of the rolls with these faces, in any order.
 

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from yacht_env import move_tables
 from yacht_env.dice import DiceTables, dice_tables
 from yacht_env.rules import N_DICE, ROLLS_PER_TURN, Box, Ruleset, get_ruleset
 
@@ -91,6 +92,7 @@ class Game:
     def __init__(self, ruleset: Ruleset) -> None:
         self.ruleset = ruleset
         self.dice: DiceTables = dice_tables()
+        self._n_rolls = self.dice.n_rolls
         self.rolls_per_turn = ROLLS_PER_TURN
         self.n_boxes = ruleset.n_boxes
         self.n_holds = self.dice.n_holds
@@ -110,17 +112,9 @@ class Game:
         self.afterstate, self.n_afterstates = self._build_afterstates()
         self.legal_boxes_table = self._build_legal_boxes()
 
-        held = np.arange(self.n_holds)
-        canonical = (self.dice.canonical_hold == held) & (held < self.n_holds - 1)
-        can_roll = np.arange(self.rolls_per_turn) > 0
-        holds = (canonical & can_roll[:, None, None]).reshape(-1, self.n_holds)
-        self._mask_rows = np.hstack([holds, np.zeros((len(holds), self.n_boxes))]).astype(np.int8)  # by rolls left and roll
         bits = np.arange(2**self.n_boxes)[:, None] >> np.arange(self.n_boxes) & 1
         self.box_rows = bits.astype(np.int8)
         self.n_open = bits.sum(axis=1)
-        self._hold_bits = np.where(can_roll, 2 ** (self.n_holds - 1) - 1, 0)  # all masks but the one that holds all
-        box_bits = 1 << np.arange(self.n_boxes)
-        self._clear_bit = ~np.concatenate([np.zeros(self.n_holds, dtype=np.int64), box_bits])
         self._widths = [int(n - 1).bit_length() for n in (self.dice.n_rolls, self.rolls_per_turn, self.n_lanes)]
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
@@ -199,6 +193,27 @@ class Game:
             legal[:, face] = np.where(joker, forced, open_boxes)
         return legal
 
+    # Tables for moving fast, made of the plain ones when they are first needed.
+
+    @cached_property
+    def _moves(self) -> npt.NDArray[np.void]:
+        return move_tables.moves(self.dice, self.rolls_per_turn, self.keep, self.reward[0])
+
+    @cached_property
+    def _single_moves(self) -> list[list[tuple[int, ...]]]:
+        """The same as plain numbers, which are read faster one at a time."""
+        rows: list[list[tuple[int, ...]]] = self._moves.tolist()
+        return rows
+
+    @cached_property
+    def _effects(self) -> npt.NDArray[np.void]:
+        return move_tables.effects(self.dice, self.reward, self.next_lane)
+
+    @cached_property
+    def _masks(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+        by_turn = move_tables.masks_by_turn(self.dice, self.rolls_per_turn, self.n_boxes)
+        return by_turn, move_tables.masks_by_boxes(self.dice, self.n_boxes)
+
     # ------------------------------------------------------------------------------------------------------ moving
 
     def legal_boxes(self, state: State | SingleState) -> Any:
@@ -207,28 +222,50 @@ class Game:
             return state.open_boxes
         if isinstance(state, SingleState):
             return self.legal_boxes_table.item(state.open_boxes, self.roll_kind.item(state.roll))
-        return self.legal_boxes_table[state.open_boxes, self.roll_kind[state.roll]]
+        kind = self.roll_kind.take(state.roll)
+        return self.legal_boxes_table.take(state.open_boxes * self.legal_boxes_table.shape[1] + kind)
 
     def action_mask(self, state: State | SingleState) -> npt.NDArray[np.int8]:
-        """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over."""
+        """Canonical legal actions, 1 or 0, shape ``(..., A)``; all 0 once a game is over.
+
+        What the turn allows, and what the boxes do: two rows of ``A`` bytes are fetched a state, and one is written.
+        """
+        by_turn, by_boxes = self._masks
         if isinstance(state, SingleState):
-            holds = self._mask_rows[state.rolls_left * self.dice.n_rolls + state.roll, : self.n_holds]
-            return np.concatenate((holds, self.box_rows[self.legal_boxes(state)]))
-        mask = self._mask_rows.take(state.rolls_left * self.dice.n_rolls + state.roll, axis=0)
-        mask[..., self.n_holds :] = self.box_rows.take(self.legal_boxes(state), axis=0)
+            row = by_turn[state.rolls_left * self._n_rolls + state.roll]
+            mask: npt.NDArray[np.int8] = row & by_boxes[self.legal_boxes(state)]
+            return mask
+        mask = by_turn.take(self.turn_index(state), axis=0)
+        mask &= by_boxes.take(self.legal_boxes(state), axis=0)
         return mask
+
+    def turn_index(self, state: State) -> IntArray:
+        """Rolls left and roll as one number, below ``rolls_per_turn * R``; same shape as the fields of ``state``."""
+        return state.rolls_left * self._n_rolls + state.roll
 
     def is_legal(self, state: State, actions: IntArray) -> npt.NDArray[np.bool_]:
         """Whether the rules allow these actions, canonical or not; any whole number may be asked about."""
-        in_range = (actions >= 0) & (actions < self.n_actions)
-        allowed = (self.legal_boxes(state) << self.n_holds) | self._hold_bits[state.rolls_left]
-        legal: npt.NDArray[np.bool_] = in_range & ((allowed >> np.where(in_range, actions, 0) & 1) != 0)
-        return legal
+        return self._fits(state, self._moves.take(self._move_index(state, actions)))
+
+    def _move_index(self, state: State, actions: IntArray) -> IntArray:
+        # Seen as unsigned, negative numbers are large ones; whatever is no action is the last column.
+        column = np.minimum(actions.view(np.uint64), self.n_actions).view(np.int64)
+        index: IntArray = self.turn_index(state) * self._moves.shape[1] + column
+        return index
+
+    def _fits(self, state: State, move: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        needs = move["needs"]
+        fits: npt.NDArray[np.bool_] = self.legal_boxes(state) & needs == needs
+        return fits
 
     def transition(
         self, state: State, actions: IntArray, uniform: npt.NDArray[np.float64]
     ) -> tuple[State, npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
         """Next states and points; an illegal action changes nothing and scores nothing.
+
+        For each state one row of 16 bytes is fetched from a table of moves, one number from the table of rolls, and, where
+        there are several lanes, 4 bytes from a table of what boxes bring; the rest is arithmetic on whole arrays. Games
+        that end here and illegal actions, which are few, are mended afterwards.
 
         Args:
             state: The states, shape ``(N,)``.
@@ -236,57 +273,57 @@ class Game:
             uniform: The dice: one random number in [0, 1) a state, shape ``(N,)``, float64.
 
         Returns:
-            The next states, the points (int16), and which actions were legal; each of shape ``(N,)``.
+            The next states, the points (int16), and which actions were legal; each of shape ``(N,)``, in new arrays.
         """
-        legal = self.is_legal(state, actions)
-        action = np.where(legal, actions, 0)
-        row = state.roll * self.n_actions + action
-        move = state.lane * (self.dice.n_rolls * self.n_actions) + row
-        is_box = action >= self.n_holds
-        reward = np.where(legal, self.reward.ravel().take(move), np.int16(0))
-        open_boxes = state.open_boxes & self._clear_bit[action]
-        moves_on = legal & (open_boxes != 0)  # no dice are rolled once the game is over
-        rolled = self.roll(self.keep.ravel().take(row), uniform)
-        rolls_left = np.where(is_box, self.rolls_per_turn - 1, state.rolls_left - 1)
-        nobody = legal & ~moves_on
-        return (
-            State(
-                np.where(moves_on, rolled, state.roll),
-                np.where(moves_on, rolls_left, np.where(nobody, 0, state.rolls_left)),
-                np.where(legal, self.next_lane.ravel().take(move), state.lane),
-                np.where(legal, open_boxes, state.open_boxes),
-            ),
-            reward,
-            legal,
-        )
+        move = self._moves.take(self._move_index(state, actions))
+        legal = self._fits(state, move)
+        open_boxes = state.open_boxes & ~move["needs"]
+        roll = self.dice.roll(move["first_outcome"], move["n_outcomes"], uniform)
+        rolls_left = move["rolls_left"].astype(np.int64)
+        if self.n_lanes == 1:
+            points, lane = move["points"].copy(), state.lane.copy()
+        else:
+            row = state.lane * self._n_rolls + state.roll
+            effects = self._effects.take(row * self._effects.shape[2] + move["box"])
+            points, lane = effects["points"].copy(), effects["lane"].astype(np.int64)
+        after = State(roll, rolls_left, lane, open_boxes)
+        over = np.flatnonzero(open_boxes == 0)
+        if over.size:  # no dice are rolled any more
+            roll[over] = state.roll[over]
+            rolls_left[over] = 0
+        if not legal.all():
+            wrong = np.flatnonzero(~legal)
+            points[wrong] = 0
+            for new, old in zip(after, state, strict=True):
+                new[wrong] = old[wrong]
+        return after, points, legal
 
     def move(self, state: SingleState, action: int, uniform: float) -> tuple[SingleState, int, bool]:
         """:meth:`transition` of one state: the next state, the points, and whether the action was legal."""
+        if not 0 <= action < self.n_actions:
+            return state, 0, False
         roll, rolls_left, lane, open_boxes = state
-        if action < 0 or action >= self.n_actions:
-            return state, 0, False
-        if action < self.n_holds:
-            if not rolls_left or action == self.n_holds - 1:
+        moves = self._single_moves[rolls_left * self._n_rolls + roll]
+        needs, first_outcome, n_outcomes, points, rolls_left, box = moves[action]
+        if needs:
+            if not self.legal_boxes(state) & needs:
                 return state, 0, False
-            keep = self.keep.item(roll, action)
-            return SingleState(self._roll_one(keep, uniform), rolls_left - 1, lane, open_boxes), 0, True
-        if not self.legal_boxes(state) >> (action - self.n_holds) & 1:
-            return state, 0, False
-        reward = self.reward.item(lane, roll, action)
-        lane = self.next_lane.item(lane, roll, action)
-        open_boxes &= self._clear_bit.item(action)
-        if not open_boxes:
-            return SingleState(roll, 0, lane, open_boxes), reward, True
-        return SingleState(self._roll_one(0, uniform), self.rolls_per_turn - 1, lane, open_boxes), reward, True
-
-    def _roll_one(self, keep: int, uniform: float) -> int:
-        outcome = int(uniform * self.dice.n_outcomes.item(keep))
-        return self.dice.next_roll.item(self.dice.outcome_start.item(keep) + outcome)
+            open_boxes ^= needs
+            if self.n_lanes > 1:
+                points, lane = self._effects.item(lane, roll, box)
+            if not open_boxes:
+                return SingleState(roll, 0, lane, 0), points, True
+        roll = self.dice.next_roll.item(first_outcome + int(uniform * n_outcomes))
+        return SingleState(roll, rolls_left, lane, open_boxes), points, True
 
     def roll(self, keep: IntArray, uniform: npt.NDArray[np.float64]) -> IntArray:
         """The roll that these random numbers in [0, 1) give when the dice outside ``keep`` are rolled."""
-        outcome = (uniform * self.dice.n_outcomes[keep]).astype(np.int64)
-        return self.dice.next_roll[self.dice.outcome_start[keep] + outcome].astype(np.int64)
+        return self.dice.roll(self.dice.outcome_start[keep], self.dice.n_outcomes[keep], uniform)
+
+    def start_one(self, uniform: float) -> SingleState:
+        """:meth:`start` of one game."""
+        roll = self.dice.next_roll.item(int(uniform * self.dice.n_outcomes.item(0)))
+        return SingleState(roll, self.rolls_per_turn - 1, 0, self.all_open)
 
     def start(self, uniform: npt.NDArray[np.float64]) -> State:
         """The states after the first roll of new games; one random number in [0, 1) a game, shape ``(N,)``."""

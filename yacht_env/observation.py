@@ -44,6 +44,9 @@ __all__ = ["LAYOUT_VERSION", "Form", "Observation", "get_observation"]
 LAYOUT_VERSION = 1
 """Raised whenever the meaning of a flat observation changes, so that a published network can tell."""
 
+_BLOCK = 512  # observations encoded together; 130 kB
+_SMALL_TABLE = 2**18  # numbers in a table that may be as wide as observations; 1 MB
+
 Form: TypeAlias = Literal["flat", "dict"]
 ObservationBatch: TypeAlias = npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]
 
@@ -55,6 +58,7 @@ class Observation:
         game: The game that is seen.
         form: ``"flat"`` or ``"dict"``.
         space: The Gymnasium space of a single observation.
+        size: Length of a flat observation; 0 for ``"dict"``.
         layout: The named slices of a flat observation; empty for ``"dict"``.
         points_scale: Points that the value 1.0 stands for in the part ``points``: the most that one box can bring.
     """
@@ -66,6 +70,7 @@ class Observation:
         self.form: Form = form
         self.points_scale = float(game.reward.max())
         self.layout: Mapping[str, slice] = MappingProxyType(self._layout() if form == "flat" else {})
+        self.size = max((part.stop for part in self.layout.values()), default=0)
         self.space: spaces.Box | spaces.Dict = self._flat_space() if form == "flat" else self._dict_space()
         if form == "flat":
             self._build_rows()
@@ -75,11 +80,6 @@ class Observation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return get_observation, (self.game.ruleset, self.form)
-
-    @property
-    def size(self) -> int:
-        """Length of a flat observation."""
-        return max((part.stop for part in self.layout.values()), default=0)
 
     def encode(self, state: State) -> ObservationBatch:
         """Observations of a batch of states, in new arrays.
@@ -132,62 +132,82 @@ class Observation:
         return spaces.Box(0.0, 1.0, shape=(self.size,), dtype=np.float32)
 
     def _build_rows(self) -> None:
-        game, dice = self.game, self.game.dice
+        """The tables of flat observations: a row of a turn times a row of a card, and what else depends on the lane.
+
+        The rows of a turn say what the dice and the rolls left say, every box open, on the lane of an empty card. Those of
+        a card are 0 where a box is closed, else 1. They are as wide as an observation where there are few of them, and
+        else only as wide as the parts that they change: whole rows are multiplied faster, but their table is larger.
+        """
+        game, dice, layout = self.game, self.game.dice, self.layout
+        self._n_rolls = dice.n_rolls
         one_hot = np.eye(dice.n_faces, dtype=np.float32)[dice.faces - 1].reshape(dice.n_rolls, -1)
-        self._box_rows = game.box_rows.astype(np.float32)
-        self._points = (game.reward[:, :, game.n_holds :] / np.float32(self.points_scale)).astype(np.float32)
-        # A row for each number of rolls left and roll, as wide as an observation; what depends on the card is 0, but for
-        # the points of a game with one lane, where all boxes count as open.
+        points = (game.reward[:, :, game.n_holds :] / np.float32(self.points_scale)).astype(np.float32)
         rows = np.zeros((game.rolls_per_turn, dice.n_rolls, self.size), dtype=np.float32)
-        rows[:, :, self.layout["dice"]] = one_hot
-        rows[:, :, self.layout["counts"]] = dice.counts / np.float32(dice.n_dice)
-        rows[:, :, self.layout["rolls_left"]] = np.eye(game.rolls_per_turn)[:, None]
-        if game.n_lanes == 1:
-            rows[:, :, self.layout["points"]] = self._points[0]
-        self._rows = rows.reshape(-1, self.size)
-        self._yacht_rows = game.yacht_box(np.arange(game.n_lanes))[:, None].astype(np.float32)
+        rows[:, :, layout["dice"]] = one_hot
+        rows[:, :, layout["counts"]] = dice.counts / np.float32(dice.n_dice)
+        rows[:, :, layout["rolls_left"]] = np.eye(game.rolls_per_turn)[:, None]
+        rows[:, :, layout["open_boxes"]] = 1
+        rows[:, :, layout["points"]] = points[0]
+        self._turn_rows = rows.reshape(-1, self.size)
+
+        both = slice(layout["open_boxes"].start, layout["points"].stop)
+        self._card_part = slice(0, self.size) if 2**game.n_boxes * self.size <= _SMALL_TABLE else both
+        self._card_rows = np.ones((2**game.n_boxes, self.size), dtype=np.float32)
+        self._card_rows[:, both] = np.hstack([game.box_rows, game.box_rows])
+        self._card_rows = np.ascontiguousarray(self._card_rows[:, self._card_part])
+
+        if game.n_lanes > 1:
+            is_joker = game.roll_kind > 0  # there, not every open box may be filled
+            self._is_special = ((points != points[0]).any(axis=2) | is_joker).ravel()  # by lane and roll
+            self._points = points.reshape(-1, game.n_boxes)
+            self._box_rows = game.box_rows.astype(np.float32)
         if game.ruleset.upper_bonus:
             faces = np.array([b.pattern.face if isinstance(b.pattern, Number) else 0 for b in game.ruleset.boxes])
             self._pace = (1 - game.box_rows) @ (faces / faces.sum())  # share of the threshold that is due by now
 
-    def _encode_flat(self, state: State | SingleState) -> npt.NDArray[np.float32]:
-        game, layout = self.game, self.layout
-        out = self._rows.take(state.rolls_left * game.dice.n_rolls + state.roll, axis=0)
-        is_open = self._box_rows.take(state.open_boxes, axis=0)
-        out[..., layout["open_boxes"]] = is_open
-        legal = is_open if game.ruleset.joker is None else self._box_rows.take(game.legal_boxes(state), axis=0)
-        points = out[..., layout["points"]]
-        if game.n_lanes > 1:
-            points[...] = self._points[state.lane, state.roll]
-        points *= legal
-        if "upper" in layout:
-            self._encode_upper(state, out[..., layout["upper"]])
-        if "yacht_box" in layout:
-            out[..., layout["yacht_box"].start] = game.yacht_box(state.lane)
+    def _encode_flat(self, state: State) -> npt.NDArray[np.float32]:
+        """A product of two rows for each state: two are fetched, one is written; in blocks that stay in the caches."""
+        turn = self.game.turn_index(state)
+        out = np.empty((len(turn), self.size), dtype=np.float32)
+        for start in range(0, len(turn), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            rows = self._turn_rows.take(turn[block], axis=0, out=out[block], mode="clip")
+            rows[:, self._card_part] *= self._card_rows.take(state.open_boxes[block], axis=0, mode="clip")
+        if self.game.n_lanes > 1:
+            index = state.lane * self.game.dice.n_rolls + state.roll
+            special = np.flatnonzero(self._is_special.take(index))
+            legal = self._box_rows.take(self.game.legal_boxes(State(*(field[special] for field in state))), axis=0)
+            out[special, self.layout["points"]] = self._points.take(index[special], axis=0) * legal
+            self._encode_lane(state, out)
         return out
 
     def _encode_one_flat(self, state: SingleState) -> npt.NDArray[np.float32]:
-        """What :meth:`_encode_flat` gives, in a third of the time: the parts are rows of tables."""
-        roll, rolls_left, lane, open_boxes = state
-        game = self.game
-        parts = [
-            self._rows[rolls_left * game.dice.n_rolls + roll, : self.layout["rolls_left"].stop],
-            self._box_rows[open_boxes],
-            self._points[lane, roll] * self._box_rows[game.legal_boxes(state)],
-        ]
-        if "upper" in self.layout:
-            upper = np.empty(3, dtype=np.float32)
-            self._encode_upper(state, upper)
-            parts.append(upper)
-        if "yacht_box" in self.layout:
-            parts.append(self._yacht_rows[lane])
-        return np.concatenate(parts)
+        """What :meth:`_encode_flat` gives, in a tenth of the time."""
+        turn = self._turn_rows[state.rolls_left * self._n_rolls + state.roll]
+        card = self._card_rows[state.open_boxes]
+        if len(card) == self.size:
+            out: npt.NDArray[np.float32] = turn * card
+        else:
+            out = turn.copy()
+            out[self._card_part] *= card
+        if self.game.n_lanes == 1:
+            return out
+        index = state.lane * self.game.dice.n_rolls + state.roll
+        if self._is_special[index]:
+            out[self.layout["points"]] = self._points[index] * self._box_rows[self.game.legal_boxes(state)]
+        self._encode_lane(state, out)
+        return out
 
-    def _encode_upper(self, state: State | SingleState, out: npt.NDArray[np.float32]) -> None:
-        share = self.game.upper_total(state.lane) / self.game.upper_threshold
-        out[..., 0] = 1.0 - share
-        out[..., 1] = (share - self._pace[state.open_boxes]) / 2 + 0.5
-        out[..., 2] = share >= 1.0
+    def _encode_lane(self, state: State | SingleState, out: npt.NDArray[np.float32]) -> None:
+        """Fill in the parts that only some rulesets have."""
+        if "upper" in self.layout:
+            start = self.layout["upper"].start
+            share = self.game.upper_total(state.lane) / self.game.upper_threshold
+            out[..., start] = 1.0 - share
+            out[..., start + 1] = (share - self._pace[state.open_boxes]) / 2 + 0.5
+            out[..., start + 2] = share >= 1.0
+        if "yacht_box" in self.layout:
+            out[..., self.layout["yacht_box"].start] = self.game.yacht_box(state.lane)
 
     def _decode_flat(self, observations: Any) -> State:
         flat = np.asarray(observations)

@@ -137,6 +137,45 @@ def test_same_step_starts_at_once_and_hands_over_the_last_observation():
     assert finished > 64
 
 
+def test_advance_is_step_without_dictionaries():
+    one, other = (YachtVectorEnv(300, autoreset_mode=AutoresetMode.SAME_STEP) for _ in range(2))
+    _, info = one.reset(seed=5)
+    other.reset(seed=5)
+    n_final = 0
+    for _ in range(40):
+        actions = info["action_mask"].argmax(axis=1)
+        actions[::7] = 31  # holds all dice, which is no roll
+        observations, rewards, terminated, truncated, info = one.step(actions)
+        step = other.advance(actions)
+        for ours, theirs in zip(step[:4], (observations, rewards, terminated, truncated), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(step.action_mask, info["action_mask"])
+        assert (step.final is None) == ("final_obs" not in info)
+        if step.final is None:
+            np.testing.assert_array_equal(step.invalid, info["invalid_action"])
+            continue
+        n_final += len(step.final.rows)
+        np.testing.assert_array_equal(step.final.rows, np.flatnonzero(info["_final_obs"]))
+        np.testing.assert_array_equal(step.final.observations, np.stack(info["final_obs"][step.final.rows]))
+        np.testing.assert_array_equal(step.final.action_mask, info["final_info"]["action_mask"][step.final.rows])
+    assert n_final > 200
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_states_that_somebody_holds_never_change(mode):
+    env = YachtVectorEnv(50, "classic13", autoreset_mode=mode)
+    _, info = env.reset(seed=1)
+    held = []
+    for _ in range(45):
+        held.append((env.state, [field.copy() for field in env.state]))
+        _, _, terminated, _, info = env.step(info["action_mask"].argmax(axis=1))
+        if mode == AutoresetMode.DISABLED and terminated.any():
+            _, info = env.reset(options={"reset_mask": terminated})
+    for state, copies in held:
+        for field, copy in zip(state, copies, strict=True):
+            np.testing.assert_array_equal(field, copy)
+
+
 def test_disabled_leaves_finished_games_to_the_user():
     env, rng = YachtVectorEnv(8, autoreset_mode=AutoresetMode.DISABLED), np.random.default_rng(0)
     _, info = env.reset(seed=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -18,10 +18,31 @@ from yacht_env.rendering import TableView, draw_ansi, draw_rgb
 from yacht_env.rules import Ruleset
 from yacht_env.view import table_view
 
-__all__ = ["YachtVectorEnv"]
+__all__ = ["BatchStep", "FinalStates", "YachtVectorEnv"]
 
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 _Step = tuple[Any, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
+
+
+class FinalStates(NamedTuple):
+    """How the games ended that are over and have begun anew, ``M`` of them."""
+
+    rows: IntArray  # which games, (M,)
+    observations: Any  # with M rows
+    action_mask: npt.NDArray[np.int8]  # (M, n_actions)
+
+
+class BatchStep(NamedTuple):
+    """What a step of ``N`` games brought; all arrays are new ones."""
+
+    observations: Any  # with N rows
+    rewards: npt.NDArray[np.float64]  # (N,)
+    terminated: BoolArray  # (N,)
+    truncated: BoolArray  # (N,)
+    action_mask: npt.NDArray[np.int8]  # (N, n_actions)
+    invalid: BoolArray  # (N,): whether the action was invalid
+    final: FinalStates | None  # with SAME_STEP, the ends of the games that are over, where there are some
 
 
 class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
@@ -78,6 +99,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.render_mode = render_mode
         self.invalid_action_penalty = float(invalid_action_penalty)
         self.max_episode_steps = max_episode_steps
+        self._step_limit = max_episode_steps if max_episode_steps > 0 else np.iinfo(np.int64).max
         self._state: State | None = None
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._done = np.zeros(num_envs, dtype=bool)
@@ -111,9 +133,12 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             raise TypeError(f"seed must be one whole number for the whole batch, got {seed!r}")
         super().reset(seed=None if seed is None else int(seed))
         options = dict(options or {})
-        starts = self._reset_mask(options.pop("reset_mask", None))
+        starts = np.flatnonzero(self._reset_mask(options.pop("reset_mask", None)))
+        if self._state is not None:
+            self._state = State(*(field.copy() for field in self._state))  # somebody may hold the old ones
         self._start(starts, self.np_random.random(self.num_envs), options)
-        return self._observation.encode(self.state), self._info(np.zeros(self.num_envs, dtype=bool))
+        info = self._info(self.game.action_mask(self.state), np.zeros(self.num_envs, dtype=bool))
+        return self._observation.encode(self.state), info
 
     def step(self, actions: npt.ArrayLike) -> _Step:
         """Take one action in every game; ``actions`` are whole numbers, shape ``(num_envs,)``.
@@ -122,33 +147,51 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             ValueError: for another shape or type of ``actions``.
             gymnasium.error.ResetNeeded: with autoreset disabled, where a finished game was not reset.
         """
+        step = self.advance(actions)
+        info = self._info(step.action_mask, step.invalid)
+        if step.final:
+            done = step.terminated | step.truncated
+            info = self._final_info(step.final, step.invalid, done) | info
+            info["invalid_action"] = step.invalid & ~done  # a new game has begun there
+        return step.observations, step.rewards, step.terminated, step.truncated, info
+
+    def advance(self, actions: npt.ArrayLike) -> BatchStep:
+        """:meth:`step`, without Gymnasium's dictionaries; what other libraries' batches are made of.
+
+        Where ``N`` games take ``N`` actions: one transition, ``N`` observations and masks, and about ten passes over ``N``
+        numbers for rewards and flags. Games that end or begin, one of 36, are looked after by themselves.
+
+        Raises:
+            ValueError: for another shape or type of ``actions``.
+            gymnasium.error.ResetNeeded: with autoreset disabled, where a finished game was not reset.
+        """
         before, choices = self.state, self._checked(actions)
-        restarting = self._done
-        if self.autoreset_mode == AutoresetMode.DISABLED and restarting.any():
+        restarting = np.flatnonzero(self._done)
+        if self.autoreset_mode == AutoresetMode.DISABLED and restarting.size:
             raise gymnasium.error.ResetNeeded(
-                f"game {int(np.flatnonzero(restarting)[0])} is over; reset it with options={{'reset_mask': ...}}"
+                f"game {restarting[0]} is over; reset it with options={{'reset_mask': ...}}"
             )
         uniform = self.np_random.random(self.num_envs)
         self._state, points, legal = self.game.transition(before, choices, uniform)
         if self._scores is not None:
             self._keep_scores(before, choices, points, legal)
-        rewards = np.where(legal, points, -self.invalid_action_penalty).astype(np.float64)
+        rewards, invalid = points.astype(np.float64), ~legal
+        if invalid.any():
+            rewards[invalid] = -self.invalid_action_penalty
         self._steps += 1
         terminated = self._state.open_boxes == 0
-        truncated = (self._steps >= self.max_episode_steps) & (self.max_episode_steps > 0)
-        invalid = ~legal
-        if restarting.any():
+        truncated = self._steps >= self._step_limit
+        if restarting.size:
             self._start(restarting, uniform, {})
-            rewards[restarting] = 0.0
-            for flags in (terminated, truncated, invalid):
-                flags[restarting] = False
+            for values in (rewards, terminated, truncated, invalid):
+                values[restarting] = 0
         self._done = terminated | truncated
-        info: dict[str, Any] = {}
+        final = None
         if self.autoreset_mode == AutoresetMode.SAME_STEP and self._done.any():
-            info = self._final(self._done, invalid)
-            invalid = invalid & ~self._done
-            self._start(self._done, self.np_random.random(self.num_envs), {})
-        return self._observation.encode(self._state), rewards, terminated, truncated, {**info, **self._info(invalid)}
+            final = self._final_states(np.flatnonzero(self._done))
+            self._start(final.rows, self.np_random.random(self.num_envs), {})
+        observations, mask = self._observation.encode(self._state), self.game.action_mask(self._state)
+        return BatchStep(observations, rewards, terminated, truncated, mask, invalid, final)
 
     def action_masks(self) -> BoolArray:
         """Canonical legal actions, bool, shape ``(num_envs, n_actions)``."""
@@ -174,8 +217,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             raise ValueError(f"the state is one of other rules than {self.game.ruleset.name!r}")
         if len(state["packed"]) != self.num_envs:
             raise ValueError(f"the state is one of {len(state['packed'])} games; expected {self.num_envs}")
-        everywhere = np.ones(self.num_envs, dtype=bool)
-        self._begin(everywhere, self.game.unpack(state["packed"]))
+        self._begin(np.arange(self.num_envs), self.game.unpack(state["packed"]))
         self._steps, self._done = state["steps"].copy(), state["done"].copy()
         self.np_random.bit_generator.state = state["dice"]
 
@@ -189,27 +231,29 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     # ------------------------------------------------------------------------------------------------------ helpers
 
-    def _start(self, starts: BoolArray, uniform: npt.NDArray[np.float64], options: dict[str, Any]) -> None:
+    def _start(self, rows: IntArray, uniform: npt.NDArray[np.float64], options: dict[str, Any]) -> None:
+        """Start these games; one random number for each game of the batch."""
         if options:
-            games = [start_state(self.game, u, options) for u in uniform]
+            games = [start_state(self.game, u, options) for u in uniform[rows]]
             fresh = State(*(np.array(field, dtype=np.int64) for field in zip(*games, strict=True)))
         else:
-            fresh = self.game.start(uniform)
-        self._begin(starts, fresh)
+            fresh = self.game.start(uniform[rows])
+        self._begin(rows, fresh)
 
-    def _begin(self, starts: BoolArray, fresh: State) -> None:
+    def _begin(self, rows: IntArray, fresh: State) -> None:
         """Put these states in the place of those games."""
-        if self._state is None or starts.all():
+        if len(rows) == self.num_envs:
             self._state = fresh
         else:
-            self._state = State(*(np.where(starts, new, old) for new, old in zip(fresh, self._state, strict=True)))
-        self._steps = np.where(starts, 0, self._steps)
-        self._done = self._done & ~starts
+            for field, new in zip(self.state, fresh, strict=True):
+                field[rows] = new
+        self._steps[rows] = 0
+        self._done[rows] = False
         if self.render_mode is not None:
-            bits = self._state.open_boxes[:, None] >> np.arange(self.game.n_boxes) & 1
-            old_scores = np.full_like(bits, -1) if self._scores is None else self._scores
-            self._scores = np.where(starts[:, None], -bits, old_scores)
-            self._totals = np.where(starts, 0, self._totals)
+            if self._scores is None:
+                self._scores = np.empty((self.num_envs, self.game.n_boxes), dtype=np.int64)
+            self._scores[rows] = -self.game.box_rows[fresh.open_boxes]
+            self._totals[rows] = 0
 
     def _reset_mask(self, mask: Any) -> BoolArray:
         if mask is None:
@@ -230,27 +274,28 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             raise ValueError(
                 f"actions must be whole numbers of shape ({self.num_envs},), got {array.dtype} of shape {array.shape}"
             )
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
 
-    def _info(self, invalid: BoolArray) -> dict[str, Any]:
-        everywhere = np.ones(self.num_envs, dtype=bool)
+    def _info(self, action_mask: npt.NDArray[np.int8], invalid: BoolArray) -> dict[str, Any]:
         return {
-            "action_mask": self.game.action_mask(self.state),
-            "_action_mask": everywhere,
+            "action_mask": action_mask,
+            "_action_mask": np.ones(self.num_envs, dtype=bool),
             "invalid_action": invalid,
-            "_invalid_action": everywhere.copy(),
+            "_invalid_action": np.ones(self.num_envs, dtype=bool),
         }
 
-    def _final(self, done: BoolArray, invalid: BoolArray) -> dict[str, Any]:
-        """The last observations and infos of the games that are over, as Gymnasium lays them out."""
-        rows = np.flatnonzero(done)
+    def _final_states(self, rows: IntArray) -> FinalStates:
         finished = State(*(field[rows] for field in self.state))
-        last = self._observation.encode(finished)
+        return FinalStates(rows, self._observation.encode(finished), self.game.action_mask(finished))
+
+    def _final_info(self, final: FinalStates, invalid: BoolArray, done: BoolArray) -> dict[str, Any]:
+        """The last observations and infos of the games that are over, as Gymnasium lays them out."""
+        last = final.observations
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for i, row in enumerate(rows):
+        for i, row in enumerate(final.rows):
             final_obs[row] = {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i]
         masks = np.zeros((self.num_envs, self.game.n_actions), dtype=np.int8)
-        masks[rows] = self.game.action_mask(finished)
+        masks[final.rows] = final.action_mask
         final_info = {"action_mask": masks, "invalid_action": invalid & done}
         final_info |= {f"_{key}": done.copy() for key in tuple(final_info)}
         return {

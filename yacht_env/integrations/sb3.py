@@ -19,7 +19,7 @@ from yacht_env.game import Game
 from yacht_env.observation import Form
 from yacht_env.policies import Policy
 from yacht_env.rules import Ruleset
-from yacht_env.vector_env import YachtVectorEnv
+from yacht_env.vector_env import BatchStep, FinalStates, YachtVectorEnv
 
 with needs_extra("train"):
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -115,24 +115,30 @@ class YachtVecEnv(VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         """Take the remembered actions."""
-        observations, rewards, terminated, truncated, info = self.venv.step(self._actions)
-        self._masks = info["action_mask"].view(np.bool_)  # 0 and 1, in an array that nobody else has
-        self._returns += rewards
+        step = self.venv.advance(self._actions)
+        self._masks = step.action_mask.view(np.bool_)  # 0 and 1, in an array that nobody else has
+        self._returns += step.rewards
         self._lengths += 1
-        dones = terminated | truncated
         infos = self._no_infos.copy()
-        over = np.flatnonzero(dones)
-        cut_short = (truncated & ~terminated)[over].tolist()
-        episodes = zip(self._returns[over].tolist(), self._lengths[over].tolist(), cut_short, strict=True)
-        for i, (total, length, is_cut_short) in zip(over.tolist(), episodes, strict=True):
-            infos[i] = {
-                "terminal_observation": info["final_obs"][i],
+        if step.final:
+            self._report_episodes(step, step.final, infos)
+        dones = step.terminated | step.truncated
+        return step.observations, (step.rewards * self.reward_scale).astype(np.float32), dones, infos
+
+    def _report_episodes(self, step: BatchStep, final: FinalStates, infos: list[dict[str, Any]]) -> None:
+        """Fill in the infos of the games that are over, and count anew for those that have begun."""
+        over = final.rows
+        cut_short = (step.truncated & ~step.terminated)[over].tolist()
+        episodes = zip(over.tolist(), self._returns[over].tolist(), self._lengths[over].tolist(), cut_short, strict=True)
+        for i, (game, total, length, is_cut_short) in enumerate(episodes):
+            last = final.observations
+            infos[game] = {
+                "terminal_observation": {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i],
                 "TimeLimit.truncated": is_cut_short,
                 "episode": {"r": total, "l": length, "t": 0.0},
             }
-        self._returns[dones] = 0.0
-        self._lengths[dones] = 0
-        return observations, (rewards * self.reward_scale).astype(np.float32), dones, infos
+        self._returns[over] = 0.0
+        self._lengths[over] = 0
 
     def close(self) -> None:
         """Close the games."""

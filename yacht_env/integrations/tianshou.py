@@ -103,13 +103,13 @@ class YachtVenv(BaseVectorEnv):  # type: ignore[misc, unused-ignore]
         rows = np.asarray(self._wrap_id(id))
         actions = self.venv.action_masks().argmax(axis=1)
         actions[rows] = action
-        observations, rewards, terminated, truncated, info = self.venv.step(actions)
-        masks, done = info["action_mask"], terminated | truncated
-        if done.any():  # the batch environment has gone on to the next game
-            observations[done] = np.stack(info["final_obs"][done])
-            masks[done] = info["final_info"]["action_mask"][done]
-        batch = self._batch(observations[rows], masks[rows])
-        return batch, rewards[rows] * self.reward_scale, terminated[rows], truncated[rows], self._infos(rows)
+        step = self.venv.advance(actions)
+        if step.final:  # the batch environment has gone on to the next game
+            step.observations[step.final.rows] = step.final.observations
+            step.action_mask[step.final.rows] = step.final.action_mask
+        batch = self._batch(step.observations[rows], step.action_mask[rows])
+        rewards = step.rewards[rows] * self.reward_scale
+        return batch, rewards, step.terminated[rows], step.truncated[rows], self._infos(rows)
 
     def render(self, **kwargs: Any) -> list[Any]:
         """Nothing: games of a batch are not shown."""

@@ -104,7 +104,8 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         self._scores = [None if open_boxes >> b & 1 else 0 for b in range(self.game.n_boxes)]
         self._total = 0
         self._last_hold = None
-        self._show()
+        if self.render_mode == "human":
+            self._show()
         info = {"action_mask": self.game.action_mask(self._state), "invalid_action": False}
         return self._observation.encode_one(self._state), info
 
@@ -115,14 +116,21 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
             TypeError: where the action is no whole number.
             gymnasium.error.ResetNeeded: where there is no game to go on with.
         """
-        before, choice = self.state, operator.index(action.item() if isinstance(action, np.ndarray) else action)
+        try:
+            choice = operator.index(action)
+        except TypeError:
+            if not isinstance(action, np.ndarray):
+                raise
+            choice = operator.index(action.item())
+        before = self.state
         if not before.open_boxes:
             raise gymnasium.error.ResetNeeded("the game is over; call reset() before the next step")
         after, points, legal = self.game.move(before, choice, self.np_random.random())
         self._state = after
         if legal:
             self._keep_record(before, choice, points)
-        self._show()
+        if self.render_mode == "human":
+            self._show()
         return (
             self._observation.encode_one(after),
             float(points) if legal else -self.invalid_action_penalty,
@@ -166,10 +174,9 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         return table_view(self.game, self.state, self._scores, self._total, held)
 
     def _show(self) -> None:
-        if self.render_mode == "human":
-            if self._window is None:
-                self._window = Window()
-            self._window.show(self._view(), fps=self.metadata["render_fps"])
+        if self._window is None:
+            self._window = Window()
+        self._window.show(self._view(), fps=self.metadata["render_fps"])
 
 
 def check_settings(metadata: dict[str, Any], render_mode: str | None, invalid_action_penalty: float) -> None:
@@ -186,11 +193,13 @@ def start_state(game: Game, uniform: float, options: dict[str, Any] | None = Non
     Raises:
         ValueError: for an unknown option, or one that no state has.
     """
-    options = dict(options or {})
+    start = game.start_one(uniform)
+    if not options:
+        return start
+    options = dict(options)
     if unknown := set(options) - set(_STATE_OPTIONS):
         raise ValueError(f"unknown reset option {sorted(unknown)[0]!r}; expected some of {', '.join(_STATE_OPTIONS)}")
-    roll = game.roll(np.zeros(1, dtype=np.int64), np.array([uniform]))[0]
-    options.setdefault("dice", game.dice.faces[roll])
+    options.setdefault("dice", game.dice.faces[start.roll])
     options.setdefault("rolls_left", game.rolls_per_turn - 1)
     state = SingleState(*(field.item() for field in game.encode_state(**options)))
     if not game.reachable_lanes[state.open_boxes, state.lane]:

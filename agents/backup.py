@@ -42,10 +42,12 @@ class DiceBackup(nn.Module):
         self.n_keeps = dice.first_roll_keep
         points = game.reward[:, :, game.n_holds :].transpose(2, 1, 0) / points_unit  # (B, R, L)
         self.by_lane = (points != points[:, :, :1]).any(axis=(1, 2)).tolist()
+        box_output = game.afterstate[:, game.n_holds :].T.copy()  # (B, R)
+        self.one_output = [int(row[0]) if (row == row[0]).all() else None for row in box_output]  # whatever the roll
         tables = {
             "chances": torch.tensor(roll_probabilities(dice)[: self.n_keeps], dtype=torch.float32),
             "remove": torch.tensor(dice.remove),
-            "box_output": torch.tensor(game.afterstate[:, game.n_holds :].T.copy()),  # (B, R)
+            "box_output": torch.tensor(box_output),
             "points": torch.tensor(points.copy(), dtype=torch.float32),
             "legal_boxes": torch.tensor(game.legal_boxes_table),
             "roll_kind": torch.tensor(game.roll_kind),
@@ -79,7 +81,9 @@ class DiceBackup(nn.Module):
         for box in range(game.n_boxes):
             points = self.points[box][:, state.lane] if self.by_lane[box] else self.points[box][:, :1]
             illegal = (1 - (legal.T >> box & 1)) * _ILLEGAL
-            torch.maximum(best, values[self.box_output[box]] + points + illegal, out=best)
+            output = self.one_output[box]
+            after = values[self.box_output[box]] if output is None else values[output : output + 1]
+            torch.maximum(best, after + illegal + points, out=best)
         return best
 
     def _best_hold(self, values: torch.Tensor) -> torch.Tensor:

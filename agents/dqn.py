@@ -172,13 +172,16 @@ class MaskedDQN(DQN):
         """
         network, target_network, game = self.q_net.q_net, self.q_net_target.q_net, self.backup.game
         state, actions, after = data
-        expected = self.backup(target_network.afterstate_values(after), after)
+        turns, turn = network.trunk.number(*after[1:]).unique(return_inverse=True)
+        once = State(turns, *network.trunk.parts(turns))  # each turn once; the rolls play no part
+        expected = self.backup(target_network.afterstate_values(once), once)
         holds = (actions < game.n_holds).nonzero()[:, 0]
         keeps = network.afterstate[state.roll[holds], : game.n_holds - 1]
         values = network.keep_values(State(*(field[holds] for field in state))).gather(1, keeps)
-        hold_loss = (values - expected[holds].gather(1, keeps)).square().mean(dim=1).sum()
+        hold_loss = (values - expected[turn[holds]].gather(1, keeps)).square().mean(dim=1).sum()
         boxes = (actions >= game.n_holds).nonzero()[:, 0]
-        box_loss = (network.card_values(after.lane[boxes], after.open_boxes[boxes]) - expected[boxes, 0]).square().sum()
+        cards = network.card_values(after.lane[boxes], after.open_boxes[boxes])
+        box_loss = (cards - expected[turn[boxes], 0]).square().sum()
         return (hold_loss + box_loss) / len(actions)
 
 

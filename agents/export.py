@@ -16,7 +16,8 @@ import torch
 import tyro
 from torch import nn
 
-from agents.networks import AfterstateNetwork, CardPerceptron
+from agents.layers import CardPerceptron
+from agents.networks import AfterstateNetwork
 from yacht_env.evaluation import Evaluation, evaluate
 from yacht_env.files import write_atomically
 from yacht_env.network import Architecture, NetworkPolicy

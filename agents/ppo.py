@@ -9,8 +9,8 @@ expected is dice. With ``V`` the critic, and ``k`` the dice that an action keeps
 
 whose mean is zero given the state and the action, whatever the critic, so the advantages stay unbiased and lose most of
 their noise (a control variate; in poker the same idea is known as AIVAT, Burch, Schmid, Moravcik and Bowling, 2018). The
-expectation takes the odds of fair dice and the critic's values of all rolls, which
-:class:`~agents.networks.RollValueNetwork` gives in the pass that values the roll that fell.
+expectation takes the odds of fair dice and the critic's values of all rolls. They are linear in what
+:class:`~agents.networks.RollValueNetwork` makes of the card, so their mean is one more output of the same pass.
 
 **The actor** is an :class:`~agents.networks.AfterstateNetwork`, and the entropy coefficient follows a schedule: a policy
 that settles early stays where it settled, so a large bonus that falls to 0 keeps all actions in play until their
@@ -32,13 +32,13 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from agents.networks import AfterstateNetwork, RollValueNetwork
-from yacht_env.game import State
+from agents.rollout import RolloutNetworks, mask_logits
 
 __all__ = ["FIRST_GAIN", "AfterstateActorCriticPolicy", "YachtPPO", "start_near_zero"]
 
 
+_LEAST = -80.0  # a logarithm whose exponential is still an ordinary number; below it takes far longer
 FIRST_GAIN = 4.0  # logits of 1 for 5 points: greedy enough to begin with, and learned from there
-_CHUNK = 8192  # states whose luck is taken at a time, 252 values each
 
 
 @torch.no_grad()
@@ -84,6 +84,20 @@ class AfterstateActorCriticPolicy(MaskableActorCriticPolicy):
         self.critic_sizes = list(critic)
         super().__init__(*args, **kwargs)
 
+    def evaluate_actions(
+        self, obs: torch.Tensor, actions: torch.Tensor, action_masks: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Values of states ``(N, 1)``, log-probabilities of actions ``(N,)``, and entropies ``(N,)``.
+
+        The states are read once, and the probabilities normalised once, where torch's distributions do so four times.
+        """
+        actor, critic = self.mlp_extractor.actor, self.mlp_extractor.critic
+        features = self.extract_features(obs)
+        state = actor.read(features)
+        log_probs = mask_logits(actor.action_values(features, state), action_masks).log_softmax(dim=1)
+        entropy = -(log_probs.clamp_min(_LEAST).exp() * log_probs).sum(dim=1)
+        return critic.state_values(state)[:, None], log_probs.gather(1, actions[:, None])[:, 0], entropy
+
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         n_actions = int(self.action_space.n)  # type: ignore[attr-defined]
         self.mlp_extractor = _ActorAndCritic(n_actions, self.critic_sizes, self.network_kwargs)  # type: ignore[assignment]
@@ -125,6 +139,7 @@ class YachtPPO(MaskablePPO):
             name = type(self.policy).__name__
             raise ValueError(f"removing luck needs the policy AfterstateActorCriticPolicy, got {name}")
 
+    @torch.no_grad()
     def collect_rollouts(
         self,
         env: VecEnv,
@@ -133,32 +148,57 @@ class YachtPPO(MaskablePPO):
         n_rollout_steps: int,
         use_masking: bool = True,
     ) -> bool:
-        """Fill the rollout buffer; returns whether training goes on."""
-        goes_on = super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps, use_masking)
-        if goes_on and self.remove_luck:
-            luck = self._luck(rollout_buffer)
-            rollout_buffer.rewards -= luck
-            with torch.no_grad():
-                last_values = self.policy.predict_values(torch.as_tensor(self._last_obs, device=self.device))
-            rollout_buffer.compute_returns_and_advantage(last_values, self._last_episode_starts)
-            self.logger.record("train/luck_std", float(luck.std()))
-        return goes_on
+        """Fill the rollout buffer; returns whether training goes on.
 
-    @torch.no_grad()
-    def _luck(self, rollout: RolloutBuffer) -> np.ndarray:
-        """By how much each step's dice beat what was to be expected, shape ``(n_steps, n_envs)``."""
-        critic: RollValueNetwork = self.policy.mlp_extractor.critic
-        n_steps, n_envs = rollout.rewards.shape
-        seen = np.concatenate([rollout.observations, self._last_obs[None]])
-        state = critic.read(torch.as_tensor(seen.reshape(-1, seen.shape[-1]), device=self.device))
-        actions = torch.as_tensor(rollout.actions, device=self.device).long().ravel()
-        luck = []
-        for start in range(0, len(actions), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            after = State(*(field[n_envs:][part] for field in state))  # one step of all games later
-            luck.append(critic.luck(state.roll[:-n_envs][part], actions[part], after))
-        same_game = 1.0 - np.concatenate([rollout.episode_starts[1:], self._last_episode_starts[None]])
-        return torch.cat(luck).cpu().numpy().reshape(n_steps, n_envs) * same_game
+        The networks are asked once about each card (:mod:`agents.rollout`), and the base class's loops over all games, three
+        in each step, are left out.
+        """
+        if not isinstance(self.policy, AfterstateActorCriticPolicy):
+            return super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps, use_masking)
+        self.policy.set_training_mode(False)
+        rollout_buffer.reset()
+        callback.on_rollout_start()
+        actor, critic = self.policy.mlp_extractor.actor, self.policy.mlp_extractor.critic
+        networks = RolloutNetworks(actor, critic, (n_rollout_steps + 1) * env.num_envs)
+        observations, state = networks.read(self._last_obs)
+        values, lucks = networks.values(state), []
+        for _ in range(n_rollout_steps):
+            action_masks = np.asarray(env.env_method("action_masks")) if use_masking else None
+            drawn, log_probs = networks.draw(observations, state, action_masks)
+            keep = critic.keep[state.roll, drawn]
+            actions = drawn.cpu().numpy()
+            new_obs, rewards, dones, infos = env.step(actions)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            self._note_finished(rewards, dones, infos)
+            starts = self._last_episode_starts
+            rollout_buffer.add(self._last_obs, actions, rewards, starts, values, log_probs, action_masks=action_masks)
+            self._last_obs, self._last_episode_starts = new_obs, dones
+            observations, state = networks.read(new_obs)
+            values, luck = networks.values_and_luck(state, keep)
+            lucks.append(luck)
+        if self.remove_luck:
+            self._remove_luck(rollout_buffer, torch.stack(lucks).cpu().numpy())
+        rollout_buffer.compute_returns_and_advantage(values, self._last_episode_starts)
+        callback.on_rollout_end()
+        return True
+
+    def _note_finished(self, rewards: np.ndarray, dones: np.ndarray, infos: list[dict[str, Any]]) -> None:
+        """Keep the records of games that ended; those that were cut short still get what was to be expected of them."""
+        over = np.flatnonzero(dones)
+        self._update_info_buffer([infos[i] for i in over], dones[over])
+        for i in over:
+            if infos[i].get("TimeLimit.truncated", False):
+                last = self.policy.obs_to_tensor(infos[i]["terminal_observation"])[0]
+                rewards[i] += self.gamma * self.policy.predict_values(last)[0].item()
+
+    def _remove_luck(self, rollout: RolloutBuffer, luck: np.ndarray) -> None:
+        """Lessen the rewards by the luck of the dice that fell next, ``(n_steps, n_envs)``, but for those of a new game."""
+        luck = luck * (1.0 - np.concatenate([rollout.episode_starts[1:], self._last_episode_starts[None]]))
+        rollout.rewards -= luck
+        self.logger.record("train/luck_std", float(luck.std()))
 
     def train(self) -> None:
         """Take the gradient steps of one rollout."""

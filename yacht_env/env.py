@@ -128,7 +128,9 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
         after, points, legal = self.game.move(before, choice, self.np_random.random())
         self._state = after
         if legal:
-            self._keep_record(before, choice, points)
+            self._last_hold = (before.roll, choice) if choice < self.game.n_holds else None
+            if choice >= self.game.n_holds:
+                self._keep_score(before, choice, points)
         if self.render_mode == "human":
             self._show()
         return (
@@ -159,11 +161,7 @@ class YachtEnv(gymnasium.Env[Any, np.int64]):
             self._window.close()
             self._window = None
 
-    def _keep_record(self, before: SingleState, action: int, points: int) -> None:
-        if action < self.game.n_holds:
-            self._last_hold = (before.roll, action)
-            return
-        self._last_hold = None
+    def _keep_score(self, before: SingleState, action: int, points: int) -> None:
         self._total += points
         if self.game.ruleset.upper_bonus:
             points -= int(self.game.bonus_paid(before, self.state))

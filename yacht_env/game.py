@@ -200,10 +200,14 @@ class Game:
         return move_tables.moves(self.dice, self.rolls_per_turn, self.keep, self.reward[0])
 
     @cached_property
-    def _single_moves(self) -> list[list[tuple[int, ...]]]:
-        """The same as plain numbers, which are read faster one at a time."""
-        rows: list[list[tuple[int, ...]]] = self._moves.tolist()
-        return rows
+    def _outcomes(self) -> list[list[tuple[int, int]]]:
+        """First outcome and number of outcomes by roll and hold mask, as plain numbers, for one game at a time."""
+        outcomes = list(zip(self.dice.outcome_start.tolist(), self.dice.n_outcomes.tolist(), strict=True))
+        return [[outcomes[keep] for keep in row] for row in self.dice.hold_keep.tolist()]
+
+    @cached_property
+    def _next_roll(self) -> memoryview[int]:
+        return memoryview(self.dice.next_roll)  # type: ignore[arg-type]
 
     @cached_property
     def _effects(self) -> npt.NDArray[np.void]:
@@ -232,8 +236,8 @@ class Game:
         """
         by_turn, by_boxes = self._masks
         if isinstance(state, SingleState):
-            row = by_turn[state.rolls_left * self._n_rolls + state.roll]
-            mask: npt.NDArray[np.int8] = row & by_boxes[self.legal_boxes(state)]
+            legal = state.open_boxes if self._joker_box is None else self.legal_boxes(state)
+            mask: npt.NDArray[np.int8] = by_turn[state.rolls_left * self._n_rolls + state.roll] & by_boxes[legal]
             return mask
         mask = by_turn.take(self.turn_index(state), axis=0)
         mask &= by_boxes.take(self.legal_boxes(state), axis=0)
@@ -300,21 +304,22 @@ class Game:
 
     def move(self, state: SingleState, action: int, uniform: float) -> tuple[SingleState, int, bool]:
         """:meth:`transition` of one state: the next state, the points, and whether the action was legal."""
-        if not 0 <= action < self.n_actions:
-            return state, 0, False
         roll, rolls_left, lane, open_boxes = state
-        moves = self._single_moves[rolls_left * self._n_rolls + roll]
-        needs, first_outcome, n_outcomes, points, rolls_left, box = moves[action]
-        if needs:
-            if not self.legal_boxes(state) & needs:
-                return state, 0, False
-            open_boxes ^= needs
-            if self.n_lanes > 1:
-                points, lane = self._effects.item(lane, roll, box)
-            if not open_boxes:
-                return SingleState(roll, 0, lane, 0), points, True
-        roll = self.dice.next_roll.item(first_outcome + int(uniform * n_outcomes))
-        return SingleState(roll, rolls_left, lane, open_boxes), points, True
+        if 0 <= action < self.n_holds - 1 and rolls_left:
+            fallen = self._fall(uniform, *self._outcomes[roll][action])
+            return SingleState(fallen, rolls_left - 1, lane, open_boxes), 0, True
+        box = action - self.n_holds
+        if not 0 <= box < self.n_boxes or not self.legal_boxes(state) >> box & 1:
+            return state, 0, False
+        points, lane = self.reward.item(lane, roll, action), self.next_lane.item(lane, roll, action)
+        open_boxes ^= 1 << box
+        if not open_boxes:  # no dice are rolled any more
+            return SingleState(roll, 0, lane, 0), points, True
+        fallen = self._fall(uniform, *self._outcomes[roll][0])  # the mask that holds nothing
+        return SingleState(fallen, self.rolls_per_turn - 1, lane, open_boxes), points, True
+
+    def _fall(self, uniform: float, first_outcome: int, n_outcomes: int) -> int:
+        return self._next_roll[first_outcome + int(uniform * n_outcomes)]
 
     def roll(self, keep: IntArray, uniform: npt.NDArray[np.float64]) -> IntArray:
         """The roll that these random numbers in [0, 1) give when the dice outside ``keep`` are rolled."""
@@ -322,8 +327,7 @@ class Game:
 
     def start_one(self, uniform: float) -> SingleState:
         """:meth:`start` of one game."""
-        roll = self.dice.next_roll.item(int(uniform * self.dice.n_outcomes.item(0)))
-        return SingleState(roll, self.rolls_per_turn - 1, 0, self.all_open)
+        return SingleState(self._fall(uniform, *self._outcomes[0][0]), self.rolls_per_turn - 1, 0, self.all_open)
 
     def start(self, uniform: npt.NDArray[np.float64]) -> State:
         """The states after the first roll of new games; one random number in [0, 1) a game, shape ``(N,)``."""

@@ -397,7 +397,7 @@ class Game:
             The state; ``None`` for batches, for numbers of unusual types, and for those that no state has:
             :meth:`encode_state` encodes these, or says what is wrong with them.
         """
-        if isinstance(dice, np.ndarray) and dice.dtype.kind in "iu":
+        if isinstance(dice, np.ndarray) and dice.ndim == 1 and dice.dtype.kind in "iu":
             dice = dice.tolist()
         if not isinstance(dice, (list, tuple)) or not _WHOLE.issuperset(map(type, dice)):
             return None

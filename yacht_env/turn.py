@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _BLOCK = 128  # lanes solved together: 462 x 128 float64 stay in a second-level cache
-_CARDS_KEPT = 1_024  # whose turns are kept for questions about single states; about 6 kB each
+_CARDS_KEPT = 1_024  # whose turns are kept for questions about single states; 10 kB each, or less
 _ANY_ROLLS_LEFT = np.zeros(1, dtype=np.int64)  # boxes may be filled at any time
 
 

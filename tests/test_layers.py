@@ -29,7 +29,8 @@ TRAINING_LIBRARIES = {"torch", "stable_baselines3", "sb3_contrib", "ray", "petti
 PLOTTING_LIBRARIES = {"matplotlib"}
 SCREEN_LIBRARIES = {"textual", "rich"}
 ENVIRONMENTS = {"env", "vector_env"}
-JUDGES = {"solver", "evaluation", "forward_pass", "simulation", "anatomy", "distribution", "remaining", "winning"}
+JUDGES = {"solver", "turn", "card_turn", "remaining", "winning"}
+JUDGES |= {"evaluation", "forward_pass", "simulation", "anatomy", "distribution"}
 
 
 def sources(folder: str) -> list[Path]:

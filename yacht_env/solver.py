@@ -24,169 +24,34 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import platformdirs
 
-from yacht_env.dice import max_over_keeps, mean_over_rolls
+from yacht_env.card_turn import TIE, best_actions
 from yacht_env.files import write_atomically
-from yacht_env.game import Game, State, get_game
-from yacht_env.induction import roll_classes
+from yacht_env.game import Game, SingleState, State, get_game
 from yacht_env.parallel import backward_induction
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
+from yacht_env.turn import TurnModel, TurnTables
 
 __all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "best_actions", "solve"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-TIE = 1e-9
-"""Points; values that differ by less are equal, since sums of rounded numbers differ by about 1e-13."""
-
-_BLOCK = 128  # lanes solved together: 462 x 128 float64 stay in a second-level cache
-_CARDS_KEPT = 256  # whose turn tables are kept for questions about single states; 11 kB each
 _CACHE_FORMAT = 1
 _SLOW_LANES = 20_000  # solutions of more lanes than this are worth a file in the cache
-
-
-class TurnTables(NamedTuple):
-    """Values of one turn on each of ``L`` cards: points from here to the end of the game."""
-
-    fill: FloatArray  # (R, L): F0, the best box for each roll
-    keeps: tuple[FloatArray, ...]  # E1, E2, ..., each (K, L): every keep with 1, 2, ... rolls to come
-
-    def roll_values(self, game: Game, rolls_left: int) -> FloatArray:
-        """F0, F1, ...: value of each roll with that many rolls left, shape ``(R, L)``."""
-        if rolls_left < len(self.keeps):
-            return self.keeps[rolls_left][game.dice.first_roll_keep :]  # a keep of all the dice is a roll
-        return _best_rolls(game, self.keeps[-1], self.fill)
-
-
-class TurnModel:
-    """Solves single turns of a game, given what the cards after them are worth.
-
-    Args:
-        game: The game.
-        values: Expected points at the start of a turn, by open boxes (bits) and lane, shape ``(2 ** B, L)``. With all
-            zeros the turn is played for its own points alone.
-    """
-
-    def __init__(self, game: Game, values: FloatArray) -> None:
-        self.game = game
-        self.values = values
-        self._classes = [roll_classes(game, b) for b in range(game.n_boxes)]
-        self._tables_of_card = lru_cache(maxsize=_CARDS_KEPT)(self._make_tables_of_card)
-
-    def _make_tables_of_card(self, card: int) -> TurnTables:
-        return self.tables(np.array([card // self.game.n_lanes]), np.array([card % self.game.n_lanes]))
-
-    def fill_values(self, open_boxes: IntArray, lane: IntArray) -> FloatArray:
-        """F0 of the cards with these open boxes and lanes, both of shape ``(L,)``; shape ``(R, L)``."""
-        game = self.game
-        best = np.full((game.dice.n_rolls, len(lane)), -np.inf)
-        for _, value in self.box_values(open_boxes, lane):
-            np.maximum(best, value, out=best)
-        return best
-
-    def box_values(self, open_boxes: IntArray, lane: IntArray) -> Iterator[tuple[int, FloatArray]]:
-        """Each box that some of these cards have open, and what filling it is worth, ``-inf`` where illegal, ``(R, L)``."""
-        for b, (rolls, class_of_roll) in enumerate(self._classes):
-            if np.any(open_boxes >> b & 1):
-                yield b, self._box_values(b, rolls, open_boxes, lane)[class_of_roll]
-
-    def _box_values(self, box: int, rolls: IntArray, open_boxes: IntArray, lane: IntArray) -> FloatArray:
-        game, action = self.game, self.game.n_holds + box
-        state = State(rolls[:, None], np.zeros(1, dtype=np.int64), lane[None, :], open_boxes[None, :])
-        after = (open_boxes & ~(1 << box))[None, :]
-        next_lane = game.next_lane[lane[None, :], rolls[:, None], action]
-        value = game.reward[lane[None, :], rolls[:, None], action] + self.values[after, next_lane]
-        legal = game.legal_boxes(state) >> box & 1
-        return np.where(legal == 1, value, -np.inf)
-
-    def tables(self, open_boxes: IntArray, lane: IntArray) -> TurnTables:
-        """The turn tables of these cards; both arguments have shape ``(L,)``."""
-        fill = self.fill_values(open_boxes, lane)
-        keeps = [mean_over_rolls(self.game.dice, fill)]
-        for _ in range(self.game.rolls_per_turn - 2):
-            keeps.append(mean_over_rolls(self.game.dice, _best_rolls(self.game, keeps[-1], fill)))
-        return TurnTables(fill, tuple(keeps))
-
-    def turn_values(self, open_boxes: IntArray, lane: IntArray) -> FloatArray:
-        """V of these cards, shape ``(L,)``."""
-        first_rolls = self.tables(open_boxes, lane).roll_values(self.game, self.game.rolls_per_turn - 1)
-        return self.game.dice.probability @ first_rolls
-
-    def action_values(self, state: State) -> FloatArray:
-        """Q of every action: points from here if it is taken and play goes on optimally for :attr:`values`.
-
-        Args:
-            state: The states, shape ``(N,)``.
-
-        Returns:
-            Shape ``(N, A)``; ``-inf`` where the rules forbid the action.
-        """
-        game = self.game
-        if len(state.roll) == 1:  # questions about single states often stay with one card for a while
-            card = int(state.open_boxes[0]) * game.n_lanes + int(state.lane[0])
-            return self.action_values_from(self._tables_of_card(card), state, np.zeros(1, dtype=np.int64))
-        out = np.full((len(state.roll), game.n_actions), -np.inf)
-        cards, which = np.unique(state.open_boxes * game.n_lanes + state.lane, return_inverse=True)
-        order = np.argsort(which, kind="stable")
-        bounds = np.searchsorted(which[order], np.arange(0, len(cards) + _BLOCK, _BLOCK))
-        for i, start in enumerate(range(0, len(cards), _BLOCK)):
-            block = cards[start : start + _BLOCK]
-            tables = self.tables(block // game.n_lanes, block % game.n_lanes)
-            rows = order[bounds[i] : bounds[i + 1]]
-            part = State(*(field[rows] for field in state))
-            out[rows] = self.action_values_from(tables, part, which[rows] - start)
-        return out
-
-    def values_of(
-        self, tables: TurnTables, rolls_left: int, state: State, column: IntArray, action: IntArray
-    ) -> FloatArray:
-        """Q of one legal action a state, where all states have the same rolls left; the rest as in the next method."""
-        game = self.game
-        is_box = action >= game.n_holds
-        value = np.empty(len(action))
-        holds = np.flatnonzero(~is_box)
-        value[holds] = tables.keeps[rolls_left - 1][game.keep[state.roll[holds], action[holds]], column[holds]]
-        boxes = np.flatnonzero(is_box)
-        lane, roll, action = state.lane[boxes], state.roll[boxes], action[boxes]
-        after = state.open_boxes[boxes] & ~(1 << (action - game.n_holds))
-        value[boxes] = game.reward[lane, roll, action] + self.values[after, game.next_lane[lane, roll, action]]
-        return value
-
-    def action_values_from(self, tables: TurnTables, state: State, column: IntArray) -> FloatArray:
-        """:meth:`action_values` of states whose cards are columns of ``tables``; ``column`` has shape ``(N,)``."""
-        game, roll = self.game, state.roll
-        out = np.full((len(roll), game.n_actions), -np.inf)
-        for rolls_left, keep_values in enumerate(tables.keeps, 1):
-            rows = np.flatnonzero(state.rolls_left == rolls_left)
-            keeps = game.dice.hold_keep[roll[rows], :-1]  # all masks but the one that holds everything
-            out[rows, : game.n_holds - 1] = keep_values[keeps, column[rows, None]]
-        box = np.arange(game.n_boxes)
-        reward = game.reward[state.lane, roll, game.n_holds :]
-        lane = game.next_lane[state.lane, roll, game.n_holds :]
-        after = state.open_boxes[:, None] & ~(1 << box)
-        legal = game.legal_boxes(state)[:, None] >> box & 1 == 1
-        out[:, game.n_holds :] = np.where(legal, reward + self.values[after, lane], -np.inf)
-        return out
-
-
-def _best_rolls(game: Game, keep_values: FloatArray, fill: FloatArray) -> FloatArray:
-    """The better of filling a box now and the best keep, for each roll; shape ``(R, L)``."""
-    values = keep_values.copy()
-    values[game.dice.first_roll_keep :] = fill
-    return max_over_keeps(game.dice, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +130,9 @@ class Solution:
         Raises:
             ValueError: naming the value that no state has.
         """
+        single = self._single_state(dice, rolls_left, open_boxes, upper_total, yacht_box)
+        if single is not None:
+            return self.model.single_action_values(single)
         state = self.game.encode_state(dice, rolls_left, open_boxes, upper_total, yacht_box)
         flat = State(*(np.atleast_1d(field).ravel() for field in state))
         if np.isnan(self.values[flat.open_boxes, flat.lane]).any():
@@ -283,19 +151,23 @@ class Solution:
 
         Actions whose values differ by less than :data:`TIE` points are equal.
         """
+        single = self._single_state(dice, rolls_left, open_boxes, upper_total, yacht_box)
+        if single is not None:
+            return self.model.best_action(single)
         values = self.action_values(dice, rolls_left, open_boxes, upper_total, yacht_box)
         best = best_actions(values)
         return int(best) if np.ndim(best) == 0 else best
 
+    def _single_state(self, *numbers: Any) -> SingleState | None:
+        """The state, where the numbers plainly describe a single one that a game can have."""
+        state = self.game.single_state(*numbers)
+        if state is None or math.isnan(self.values.item(state.open_boxes, state.lane)):
+            return None
+        return state
+
     def state_action_values(self, state: State) -> FloatArray:
         """:meth:`action_values` of encoded states of shape ``(N,)``; shape ``(N, A)``."""
         return self.model.action_values(state)
-
-
-def best_actions(values: FloatArray) -> IntArray:
-    """The best action of each row of values ``(..., A)``; of those within :data:`TIE` points the lowest; shape ``(...)``."""
-    best: IntArray = (values >= values.max(axis=-1, keepdims=True) - TIE).argmax(axis=-1)
-    return best
 
 
 _solved: dict[str, Solution] = {}

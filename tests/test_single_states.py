@@ -13,6 +13,7 @@ import pytest
 from yacht_env import turn
 from yacht_env.game import Game, SingleState, State, get_game
 from yacht_env.rules import RULESETS
+from yacht_env.single_states import SingleStateReader
 from yacht_env.solver import Solution, solve
 
 EVERY_RULESET = pytest.mark.parametrize("ruleset", RULESETS)
@@ -71,18 +72,20 @@ def test_single_states_have_the_best_actions_of_a_batch(ruleset: str) -> None:
 @EVERY_RULESET
 def test_a_state_is_the_same_however_it_is_written(ruleset: str) -> None:
     game, states = get_game(ruleset), random_states(solved(ruleset), 100, n_cards=100)
+    read = SingleStateReader(game).read
     for fields in zip(*(field.tolist() for field in states), strict=True):
         state = SingleState(*fields)
         for written in spellings(game, state):
-            assert game.single_state(*written) == state == tuple(map(int, game.encode_state(*written)))
-            assert all(type(field) is int for field in game.single_state(*written) or ())
+            assert read(*written) == state == tuple(map(int, game.encode_state(*written)))
+            assert all(type(field) is int for field in read(*written) or ())
 
 
 def test_the_whole_card_is_open_if_nothing_is_said() -> None:
     game = get_game("classic13")
-    assert game.single_state(DICE, 2) == SingleState(int(game.dice.roll_index(DICE)), 2, 0, game.all_open)
-    assert game.single_state(DICE, 2, None, 100) == game.single_state(DICE, 2, None, 63)
-    assert game.single_state(DICE, 2, yacht_box=True) == game.single_state(DICE, 2)  # it is open
+    read = SingleStateReader(game).read
+    assert read(DICE, 2) == SingleState(int(game.dice.roll_index(DICE)), 2, 0, game.all_open)
+    assert read(DICE, 2, None, 100) == read(DICE, 2, None, 63)
+    assert read(DICE, 2, yacht_box=True) == read(DICE, 2)  # it is open
 
 
 ODD_QUESTIONS: list[Callable[[], tuple[Any, ...]]] = [
@@ -171,7 +174,7 @@ def test_odd_questions_are_answered_or_refused_as_ever(
 ) -> None:
     ask = getattr(solved(ruleset), what)
     now = [outcome(ask, question()) for question in ODD_QUESTIONS]
-    monkeypatch.setattr(Game, "single_state", lambda *_: None)  # so that all go the way of batches
+    monkeypatch.setattr(SingleStateReader, "read", lambda *_: None)  # so that all go the way of batches
     for question, answer in zip(ODD_QUESTIONS, now, strict=True):
         ever = outcome(ask, question())
         memory = str(ever[1]).partition(" at 0x")[0]  # a generator's address is another each time

@@ -45,10 +45,6 @@ IntArray = npt.NDArray[np.int64]
 _OPEN, _ZERO, _HOLDS_POINTS = range(3)  # the states of the Yacht box that a joker tells apart
 
 # Plain numbers of a single state: whole numbers that NumPy puts together as int64, whether they are for boxes or flags.
-_WHOLE = frozenset({int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32})
-_BOX = _WHOLE | {str}
-_FLAG = _WHOLE | {bool, np.bool_}
-_FLAGS = frozenset({0, 1})  # the values of flags, True and False among them
 
 
 class State(NamedTuple):
@@ -428,64 +424,6 @@ class Game:
             raise ValueError("open_boxes is empty; a game with no open box is over")
         fields = (self.dice.roll_index(dice), rolls.astype(np.int64), self.lane(bits, upper_total, yacht_box), bits)
         return State(*np.broadcast_arrays(*fields))
-
-    def single_state(
-        self, dice: Any, rolls_left: Any, open_boxes: Any = None, upper_total: Any = 0, yacht_box: Any = False
-    ) -> SingleState | None:
-        """:meth:`encode_state` of a single state, in a tenth of the time, where plain numbers describe it.
-
-        Returns:
-            The state; ``None`` for batches, for numbers of unusual types, and for those that no state has:
-            :meth:`encode_state` encodes these, or says what is wrong with them.
-        """
-        if isinstance(dice, np.ndarray) and dice.ndim == 1 and dice.dtype.kind in "iu":
-            dice = dice.tolist()
-        if not isinstance(dice, (list, tuple)) or not _WHOLE.issuperset(map(type, dice)):
-            return None
-        roll = self._number_of_roll.get(tuple(sorted(dice)))
-        if roll is None or type(rolls_left) not in _WHOLE or not 0 <= rolls_left < self.rolls_per_turn:
-            return None
-        if type(upper_total) not in _WHOLE or not 0 <= upper_total < 2**63 or type(yacht_box) not in _FLAG:
-            return None
-        bits = self._single_box_bits(open_boxes)
-        if not bits:
-            return None
-        lane = self.n_jokers * min(int(upper_total), self.upper_threshold)
-        if self._joker_box is not None and not bits >> self._joker_box & 1:
-            lane += _HOLDS_POINTS if yacht_box else _ZERO
-        return SingleState(roll, int(rolls_left), lane, bits)
-
-    def _single_box_bits(self, open_boxes: Any) -> int:
-        """:meth:`box_bits` of one card's plain names, positions or flags; 0 where that method has to look at them."""
-        if open_boxes is None:
-            return self.all_open
-        if isinstance(open_boxes, np.ndarray):
-            if open_boxes.ndim != 1 or open_boxes.dtype.kind not in "bui":
-                return 0
-            open_boxes, are_flags = open_boxes.tolist(), True
-        elif isinstance(open_boxes, (list, tuple, set, frozenset)):
-            kinds = set(map(type, open_boxes))
-            are_flags = kinds == {bool} and isinstance(open_boxes, list)
-            if not are_flags and not kinds <= _BOX:
-                return 0
-        else:
-            return 0
-        if are_flags:
-            known = len(open_boxes) == self.n_boxes and _FLAGS.issuperset(open_boxes)
-            return sum(1 << b for b, flag in enumerate(open_boxes) if flag) if known else 0
-        bits = 0
-        for box in open_boxes:
-            bits |= self._bit_of_box.get(box, -1)
-        return max(bits, 0)  # an unknown box makes it negative
-
-    @cached_property
-    def _number_of_roll(self) -> dict[tuple[int, ...], int]:
-        return {tuple(faces): roll for roll, faces in enumerate(self.dice.faces.tolist())}
-
-    @cached_property
-    def _bit_of_box(self) -> dict[str | int, int]:
-        boxes: list[str | int] = [*self.ruleset.box_names, *range(self.n_boxes)]
-        return {box: 1 << i % self.n_boxes for i, box in enumerate(boxes)}
 
     def open_names(self, open_boxes: int) -> tuple[str, ...]:
         """Names of the boxes that are open, given as bits, in the order of the card."""

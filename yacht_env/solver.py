@@ -43,6 +43,7 @@ from yacht_env.game import Game, SingleState, State, get_game
 from yacht_env.parallel import backward_induction
 from yacht_env.progress import Progress, progress_bar
 from yacht_env.rules import Ruleset
+from yacht_env.single_states import SingleStateReader
 from yacht_env.turn import TurnModel, TurnTables
 
 __all__ = ["TIE", "Solution", "TurnModel", "TurnTables", "best_actions", "solve"]
@@ -76,6 +77,10 @@ class Solution:
     def model(self) -> TurnModel:
         """The turns, with the optimal values after them."""
         return TurnModel(self.game, self.values)
+
+    @cached_property
+    def _reader(self) -> SingleStateReader:
+        return SingleStateReader(self.game)
 
     @property
     def expected_score(self) -> float:
@@ -160,7 +165,7 @@ class Solution:
 
     def _single_state(self, *numbers: Any) -> SingleState | None:
         """The state, where the numbers plainly describe a single one that a game can have."""
-        state = self.game.single_state(*numbers)
+        state = self._reader.read(*numbers)
         if state is None or math.isnan(self.values.item(state.open_boxes, state.lane)):
             return None
         return state

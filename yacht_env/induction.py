@@ -171,6 +171,7 @@ class Induction:
         self.groups = self._groups()
         rooms = (self.lattice.n_rolls, self.lattice.n_keeps, self.lattice.n_rolls, first_row[-1])
         self.rooms = _Rooms(*(_aligned(n * _WIDTH) for n in (*rooms, max(group.rows.size for group in self.groups))))
+        self.least = {bits: least_that_suffices(game, bits) for bits in self.number_sets}
         self.columns: dict[tuple[int, bool, bool], _Columns] = {}
         self.layers = [list(self._parts(layer)) for layer in self._layers()]
 
@@ -256,11 +257,13 @@ class Induction:
         sets = np.array([bits for bits in self.number_sets if bits.bit_count() == n_numbers])
         which, lane = np.nonzero(game.reachable_lanes[patterns | sets])
         numbers = sets[which]
-        least = {bits: least_that_suffices(game, bits) for bits in sets.tolist()}
-        kind = np.array([least[bits][upper] for bits, upper in zip(numbers.tolist(), game.upper_total(lane), strict=True)])
-        kind = np.maximum(kind, 0)  # a bonus out of reach is worth what one already paid is
-        first, column = distinct_rows(np.column_stack([numbers, kind, lane % game.n_jokers]))
-        cells = self.place[numbers] * game.n_lanes + lane
+        least = np.array([self.least[bits] for bits in sets.tolist()])[which, game.upper_total(lane)]
+        kind = np.maximum(least, 0)  # a bonus out of reach is worth what one already paid is
+        key = (numbers * (kind.max() + 1) + kind) * game.n_jokers + lane % game.n_jokers
+        order = np.argsort(key, kind="stable")
+        starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+        first = order[starts]
+        cells = (self.place[numbers] * game.n_lanes + lane)[order]
         numbers, lane = numbers[first], lane[first]
         boxes = [self._box(b, patterns, numbers, lane, joker_is_on) for b in range(game.n_boxes)]
         none = np.zeros((0, len(first)), dtype=np.int64)
@@ -268,10 +271,9 @@ class Induction:
         number_points = np.vstack([none, *(boxes[b][1] for b in self.numbers)])
         sources = {b: _one_of_equal(boxes[b][0]) for b in self.patterns}
         points = {b: boxes[b][1] for b in self.patterns}
-        order = np.argsort(column, kind="stable")
-        bounds = np.searchsorted(column[order], np.arange(len(first) + 1))
+        bounds = np.append(starts, len(order))
         is_open = numbers >> np.arange(game.n_boxes)[:, None] & 1 == 1
-        return _Columns(number_sources, number_points, sources, points, is_open, cells[order], bounds)
+        return _Columns(number_sources, number_points, sources, points, is_open, cells, bounds)
 
     def _box(
         self, box: int, patterns: int, numbers: IntArray, lane: IntArray, joker_is_on: bool
@@ -364,7 +366,7 @@ class _Lattice:
             start, stop = int(dice.size_start[size]), int(dice.size_start[size + 1])
             keeps = order[start:stop]
             add = position[dice.add[keeps]].T.copy() if size < dice.n_dice else np.zeros((0, 0), dtype=np.int64)
-            fewer = [np.unique(dice.remove[keep][:size]) for keep in keeps]
+            fewer = [sorted(set(row[:size])) for row in dice.remove[keeps].tolist()]
             removed = [
                 position[[row[j] for row in fewer if len(row) > j]] for j in range(max(map(len, fewer), default=0))
             ]

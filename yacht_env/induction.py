@@ -10,14 +10,16 @@ boxes. A block of cards with ``n`` open boxes reads blocks with ``n - 1``, so al
 together as it suits.
 
 **Columns that need no work.** Two upper totals are alike where the open number boxes need to bring the same for the bonus:
-with only Sixes open and 63 to reach, 40 and 44 both need four sixes, and below 33 nothing helps. Alike cards share one
-column, which leaves three columns of five.
+with only Sixes open and 63 to reach, 40 and 44 both need four sixes, and below 33 nothing helps. That is worth the same as
+a bonus already paid, since no more of it is to come. Alike cards share one column, which leaves three columns of five.
 
 **Arithmetic.** For each column, the best box of the 252 rolls takes about 1,000 maxima (boxes are compared by the classes
 of rolls that they tell apart, before the rolls themselves); then, twice, 1,260 additions along the lattice of keeps (the
-mean over the dice) and 1,260 maxima (the best keep): about 6,000 operations on float64. All work on whole rows of 192
-columns: enough for the calls to cost little, few enough for the 462 rows, 0.7 MB, to stay in a second-level cache. The limit
-is the bandwidth of that cache, at about four rows read or written for each operation. Threads do not help: each call is so
+mean over the dice) and 1,260 maxima (the best keep): about 6,000 operations on float64. All work on whole rows of about 200
+columns: enough for the calls to cost little, few enough for the 462 rows, 0.8 MB, to stay in a second-level cache. The limit
+is the bandwidth of that cache: an operation fetches a row (one read, one written) and joins it to another (two read, one
+written), 40 bytes a column. So the same memory serves all parts, nothing is copied that need not be, and rows start where a
+line of the cache starts, which alone saves a twentieth. Threads do not help: each call is so
 short that they wait for the interpreter's lock, so :mod:`yacht_env.parallel` shares the parts of a layer among processes.
 SciPy's sparse products take as long as the takes and additions here.
 
@@ -315,7 +317,11 @@ class Induction:
             left += piece.n_columns
 
     def _fill(self, piece: Piece, out: FloatArray) -> None:
-        """Write what the best box is worth for each roll, shape ``(R, width)``: a take and a maximum for each group."""
+        """Write what the best box is worth for each roll, shape ``(R, width)``.
+
+        For each open box of a group of ``J`` combinations, ``J`` rows are fetched and compared, and for each group ``R``: of
+        five rows read or written, two by the take, three by the maximum.
+        """
         width = piece.n_columns
         chosen, of_roll = _rows(self.rooms.chosen, width), _rows(self.rooms.spare, width)
         worth, is_open = self._worth(piece)
@@ -331,7 +337,8 @@ class Induction:
     def _worth(self, piece: Piece) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """What each class of rolls is worth in each open box, one row a class of a box; and which boxes are open anywhere.
 
-        Rows of closed boxes are not written.
+        One value is fetched and one addition made for each class and column; a pattern box that leads all classes to one
+        card fetches a single row. Rows of closed boxes are not written.
         """
         columns, span = piece.columns, slice(piece.start, piece.stop)
         out = _rows(self.rooms.worth, piece.n_columns)
@@ -375,7 +382,15 @@ class _Lattice:
             self.levels.append((start, stop, add, removed))
 
     def mean(self, rolls: FloatArray, keeps: FloatArray, spare: FloatArray) -> None:
-        """Fill in what each keep is worth, given the rolls, times the ways that its other dice can fall."""
+        """Fill in what each keep is worth, given the rolls, times the ways that its other dice can fall.
+
+        1,260 rows are fetched for five dice, and all but one a keep are added: 27 rows read or written for each of 210 keeps.
+
+        Args:
+            rolls: What each roll is worth.
+            keeps: Where to write, one row a keep; not the last rows, those of the rolls.
+            spare: Room for as many rows as there are rolls.
+        """
         source = rolls
         for start, stop, add, _ in self.levels[-2::-1]:
             level, room = keeps[start:stop], spare[: stop - start]
@@ -387,6 +402,8 @@ class _Lattice:
 
     def best(self, keeps: FloatArray, fill: FloatArray, spare: FloatArray) -> None:
         """The best of each keep and all that hold fewer of its dice; for the rolls, of ``fill`` too.
+
+        1,260 rows are fetched for five dice, and compared with another: five rows read or written for each.
 
         Args:
             keeps: As :meth:`mean` left it; the rolls are the last rows.

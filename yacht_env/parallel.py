@@ -23,15 +23,17 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from yacht_env.game import Game, get_game
 from yacht_env.induction import FloatArray, Induction, Part
-from yacht_env.progress import Progress
 from yacht_env.rules import Ruleset
+
+if TYPE_CHECKING:
+    from yacht_env.progress import Progress
 
 __all__ = ["backward_induction"]
 
@@ -41,8 +43,10 @@ _CELLS_WORTH_HELP = 100_000  # fewer are solved before a helper is ready
 _MOST_PROCESSES = 8
 _FREE, _CLAIMED, _DONE = range(3)
 _HELPER = """
-import pickle, sys
-sys.path[:] = pickle.load(sys.stdin.buffer)
+import pickle, sys, types
+sys.path[:], package = pickle.load(sys.stdin.buffer)
+sys.modules["yacht_env"] = types.ModuleType("yacht_env")  # so that none of what the whole package imports is waited for
+sys.modules["yacht_env"].__path__ = package
 from yacht_env.parallel import help_along
 help_along(*pickle.load(sys.stdin.buffer))
 """
@@ -67,7 +71,8 @@ def backward_induction(game: Game, progress: Progress | None = None, processes: 
         if processes > 1:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="yacht-env-", ignore_cleanup_errors=True))
             path = Path(folder) / "shared"
-            path.write_bytes(bytes(_n_bytes(game, processes)))
+            with open(path, "wb") as file:
+                file.truncate(_n_bytes(game, processes))
         helpers = [
             stack.enter_context(_Helper(game.ruleset, path, number, processes)) for number in range(1, processes) if path
         ]
@@ -182,7 +187,8 @@ class _Helper:
                 stderr=subprocess.DEVNULL,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             )
-            self._send(pickle.dumps(sys.path) + pickle.dumps((ruleset, path, number, processes)))
+            where = sys.path, [str(Path(__file__).parent)]
+            self._send(pickle.dumps(where) + pickle.dumps((ruleset, path, number, processes)))
 
     def begin(self, layer: int) -> None:
         """Let it solve parts of a layer."""

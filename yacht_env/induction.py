@@ -19,8 +19,8 @@ mean over the dice) and 1,260 maxima (the best keep): about 6,000 operations on 
 columns: enough for the calls to cost little, few enough for the 462 rows, 0.8 MB, to stay in a second-level cache. The limit
 is the bandwidth of that cache: an operation fetches a row (one read, one written) and joins it to another (two read, one
 written), 40 bytes a column. So the same memory serves all parts, nothing is copied that need not be, and rows start where a
-line of the cache starts, which alone saves a twentieth. Threads do not help: each call is so
-short that they wait for the interpreter's lock, so :mod:`yacht_env.parallel` shares the parts of a layer among processes.
+line of the cache starts, which alone saves a twentieth. Threads do not help: each call is so short that they wait for the
+interpreter's lock, so :mod:`yacht_env.parallel` shares the parts of a layer among processes.
 SciPy's sparse products take as long as the takes and additions here.
 
 Public names: :class:`Induction`, :func:`roll_classes`, :func:`least_that_suffices`.
@@ -384,7 +384,7 @@ class _Lattice:
     def mean(self, rolls: FloatArray, keeps: FloatArray, spare: FloatArray) -> None:
         """Fill in what each keep is worth, given the rolls, times the ways that its other dice can fall.
 
-        1,260 rows are fetched for five dice, and all but one a keep are added: 27 rows read or written for each of 210 keeps.
+        1,260 rows are fetched for five dice, and all but one a keep are added: 27 rows read or written a keep.
 
         Args:
             rolls: What each roll is worth.

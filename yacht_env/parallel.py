@@ -101,10 +101,9 @@ def _solve(game: Game, shared: _Shared, helpers: Sequence[_Helper], progress: Pr
     solved, total = 0, int(game.reachable_lanes[1:].sum())
     for number, (layer, marks) in enumerate(zip(induction.layers, _by_layer(induction, shared.marks), strict=True)):
         sizes = np.array([sum(piece.n_cells for piece in part) for part in layer])
-        for helper in helpers:
-            if shared.ready[helper.number]:
-                helper.begin(number)
+        _begin(helpers, shared.ready, number)
         for _ in _solve_free(induction, layer, marks, 0.0):
+            _begin(helpers, shared.ready, number)
             if progress and (marks != _DONE).any():
                 progress(solved + int(sizes[marks == _DONE].sum()), total)
         for helper in helpers:
@@ -115,6 +114,13 @@ def _solve(game: Game, shared: _Shared, helpers: Sequence[_Helper], progress: Pr
         if progress:
             progress(solved, total)
     return induction.table()
+
+
+def _begin(helpers: Sequence[_Helper], ready: Marks, layer: int) -> None:
+    """Let the helpers work on a layer, those too that have become ready since it was begun."""
+    for helper in helpers:
+        if ready[helper.number] and not helper.is_working:
+            helper.begin(layer)
 
 
 def _solve_free(induction: Induction, layer: Sequence[Part], marks: Marks, start: float) -> Iterator[None]:
@@ -175,7 +181,7 @@ class _Helper:
 
     def __init__(self, ruleset: Ruleset, path: Path, number: int, processes: int) -> None:
         self.number = number
-        self._is_working = False
+        self.is_working = False
         self._process: subprocess.Popen[bytes] | None = None
         if not sys.executable or getattr(sys, "frozen", False):
             return  # this program can't be asked to run other code
@@ -192,14 +198,14 @@ class _Helper:
 
     def begin(self, layer: int) -> None:
         """Let it solve parts of a layer."""
-        self._is_working = True
+        self.is_working = True
         self._send(b"%d\n" % layer)
 
     def wait(self) -> None:
         """Wait for it to end the layer, or its life."""
-        if self._is_working and self._process and self._process.stdout:
+        if self.is_working and self._process and self._process.stdout:
             self._process.stdout.readline()
-        self._is_working = False
+        self.is_working = False
 
     def _send(self, data: bytes) -> None:
         if not self._process or not self._process.stdin:

@@ -249,7 +249,7 @@ class Induction:
         """The columns of a block; made once for the blocks that share them."""
         joker = self.game.ruleset.joker
         joker_is_on = joker is not None and not patterns >> self.game.ruleset.index(joker.box) & 1
-        key = (n_numbers, joker_is_on, patterns == 0)
+        key = (n_numbers, joker_is_on, joker_is_on and patterns == 0)
         if key not in self.columns:
             self.columns[key] = self._make_columns(patterns, n_numbers, joker_is_on)
         return self.columns[key]
@@ -271,7 +271,7 @@ class Induction:
         none = np.zeros((0, len(first)), dtype=np.int64)
         number_sources = np.vstack([none, *(boxes[b][0] for b in self.numbers)])
         number_points = np.vstack([none, *(boxes[b][1] for b in self.numbers)])
-        sources = {b: _one_of_equal(boxes[b][0]) for b in self.patterns}
+        sources = {b: boxes[b][0] for b in self.patterns}
         points = {b: boxes[b][1] for b in self.patterns}
         bounds = np.append(starts, len(order))
         is_open = numbers >> np.arange(game.n_boxes)[:, None] & 1 == 1
@@ -280,13 +280,15 @@ class Induction:
     def _box(
         self, box: int, patterns: int, numbers: IntArray, lane: IntArray, joker_is_on: bool
     ) -> tuple[IntArray, FloatArray]:
-        """Where a box leads from each column, and what it scores; see :class:`_Columns`."""
+        """Where a box leads from each column, one row where all classes lead alike, and what it scores."""
         game, action, bit = self.game, self.game.n_holds + box, 1 << box
         rolls, _ = self.classes[box]
-        next_lane = game.next_lane[:, rolls, action].T[:, lane].astype(np.int64)
+        next_lane = game.next_lane[:, rolls, action].T
         points = game.reward[:, rolls, action].T[:, lane].astype(np.float64)
-        sources = self.place[numbers & ~bit] * game.n_lanes + next_lane
         is_number = box in self.numbers
+        if not is_number and (next_lane == next_lane[0]).all():
+            next_lane = next_lane[:1]
+        sources = self.place[numbers & ~bit] * game.n_lanes + next_lane[:, lane]
         if is_number:
             sources[:, numbers & bit == 0] = self.closed
         if joker_is_on:
@@ -435,11 +437,6 @@ def _aligned(n: int) -> FloatArray:
 def _rows(room: FloatArray, width: int) -> FloatArray:
     """The beginning of some memory as rows of this width, as many as there would be of full width."""
     return room[: len(room) // _WIDTH * width].reshape(-1, width)
-
-
-def _one_of_equal(rows: IntArray) -> IntArray:
-    """One row where all are equal, which NumPy repeats where it is added to others."""
-    return rows[:1].copy() if (rows == rows[0]).all() else rows
 
 
 def _subsets(boxes: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ import pytest
 from yacht_env import parallel
 from yacht_env.game import get_game
 from yacht_env.parallel import backward_induction
+from yacht_env.rules import RULESETS
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,12 @@ def test_what_a_dead_helper_had_claimed_is_done_over(alone, helpers, monkeypatch
     monkeypatch.setattr(parallel, "_by_layer", by_layer)
     monkeypatch.setattr(parallel._Helper, "begin", claim_and_die)
     np.testing.assert_array_equal(backward_induction(get_game("yacht-bonus"), processes=2), alone)
+
+
+@pytest.mark.parametrize("ruleset", RULESETS)
+def test_there_is_a_mark_for_every_part(ruleset):
+    game = get_game(ruleset)
+    assert sum(map(len, parallel.Induction(game).layers)) <= parallel.Induction.most_parts(game)
 
 
 def test_where_no_process_can_be_started_it_goes_on_alone(alone, monkeypatch):

@@ -12,22 +12,27 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 import gymnasium
 
-from yacht_env.distribution import ScoreDistribution
-from yacht_env.env import YachtEnv
-from yacht_env.evaluation import Evaluation, evaluate
-from yacht_env.explain import explain
-from yacht_env.match import MatchResult, play_match
-from yacht_env.network import NetworkPolicy
-from yacht_env.odds import box_odds
+from yacht_env.explain import explain  # not later: its module, once imported, would take its name
 from yacht_env.policies import GreedyPolicy, OptimalPolicy, Policy, RandomPolicy
-from yacht_env.pretrained import PretrainedError, load_pretrained
-from yacht_env.remaining import remaining_distribution
 from yacht_env.rules import RULESETS, Ruleset, get_ruleset
 from yacht_env.solver import Solution, solve
-from yacht_env.vector_env import YachtVectorEnv
-from yacht_env.winning import Standing, chance_of_winning
+
+if TYPE_CHECKING:
+    from yacht_env.distribution import ScoreDistribution
+    from yacht_env.env import YachtEnv
+    from yacht_env.evaluation import Evaluation, evaluate
+    from yacht_env.match import MatchResult, play_match
+    from yacht_env.network import NetworkPolicy
+    from yacht_env.odds import box_odds
+    from yacht_env.pretrained import PretrainedError, load_pretrained
+    from yacht_env.remaining import remaining_distribution
+    from yacht_env.vector_env import YachtVectorEnv
+    from yacht_env.winning import Standing, chance_of_winning
 
 __all__ = [
     "RULESETS",
@@ -57,6 +62,32 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_LATER = {
+    "distribution": ["ScoreDistribution"],
+    "env": ["YachtEnv"],
+    "evaluation": ["Evaluation", "evaluate"],
+    "match": ["MatchResult", "play_match"],
+    "network": ["NetworkPolicy"],
+    "odds": ["box_odds"],
+    "pretrained": ["PretrainedError", "load_pretrained"],
+    "remaining": ["remaining_distribution"],
+    "vector_env": ["YachtVectorEnv"],
+    "winning": ["Standing", "chance_of_winning"],
+}  # modules that are imported when they, or one of their names, are first asked for, so that a solve need not wait for them
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATER.items():
+        if name in (module, *names):
+            found = importlib.import_module(f"{__name__}.{module}")
+            return found if name == module else getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 gymnasium.register(
     id="Yacht-v0",

@@ -15,10 +15,9 @@ Public names: :class:`DiceTables`, :func:`dice_tables`, :func:`mean_over_rolls`,
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
@@ -107,44 +106,49 @@ class DiceTables:
 @lru_cache(maxsize=None)
 def dice_tables(n_dice: int = N_DICE, n_faces: int = N_FACES) -> DiceTables:
     """The tables for ``n_dice`` dice of ``n_faces`` faces; built once, then shared."""
-    faces = range(1, n_faces + 1)
-    keeps = [keep for size in range(n_dice + 1) for keep in combinations_with_replacement(faces, size)]
-    index = {keep: i for i, keep in enumerate(keeps)}
-    rolls = [keep for keep in keeps if len(keep) == n_dice]
-    first_roll = len(keeps) - len(rolls)
+    keeps = [np.array(list(combinations_with_replacement(range(n_faces), size)), dtype=int) for size in range(n_dice + 1)]
+    counts = np.vstack([(of_size[:, :, None] == np.arange(n_faces)).sum(axis=1) for of_size in keeps])
+    keep_size = counts.sum(axis=1)
+    size_start = np.searchsorted(keep_size, np.arange(n_dice + 2))
+    first_roll = int(size_start[n_dice])
 
-    def kept(roll: tuple[int, ...], mask: int) -> int:
-        return index[tuple(face for i, face in enumerate(roll) if mask >> i & 1)]
+    # A keep is found by its key: each die adds to it what its face is worth, so that dice are added by adding.
+    worth = (n_dice + 1) ** np.arange(n_faces)
+    keys = counts @ worth
+    in_order = np.argsort(keys)
 
-    hold_keep = np.array([[kept(roll, mask) for mask in range(2**n_dice)] for roll in rolls])
-    canonical_hold = np.array([[row.tolist().index(keep) for keep in row] for row in hold_keep])
-    add = np.array([[index[tuple(sorted((*keep, face)))] for face in faces] for keep in keeps[:first_roll]])
-    fewer = [[index[keep[:i] + keep[i + 1 :]] for i in range(len(keep))] for keep in keeps]
-    remove = np.array([(row * n_dice)[:n_dice] if row else [0] * n_dice for row in fewer])
+    def find(wanted: IntArray) -> IntArray:
+        return in_order[np.searchsorted(keys[in_order], wanted)]
 
-    outcomes = [
-        [index[tuple(sorted(keep + rolled))] - first_roll for rolled in product(faces, repeat=n_dice - len(keep))]
-        for keep in keeps
-    ]
-    n_outcomes = np.array([len(row) for row in outcomes])
-    keep_size = np.array([len(keep) for keep in keeps])
-    keep_counts = np.array([[Counter(keep)[face] for face in faces] for keep in keeps], dtype=np.int8)
+    rolls = keeps[n_dice]
+    hold_keep = find(worth[rolls] @ (np.arange(2**n_dice) >> np.arange(n_dice)[:, None] & 1))
+    remove = np.zeros((len(keys), n_dice), dtype=np.int64)
+    rolled = np.zeros(1, dtype=np.int64)  # the keys of all the ways that some dice can fall, the last die changing fastest
+    next_roll = []
+    for size in range(n_dice, -1, -1):
+        of_size = slice(size_start[size], size_start[size + 1])
+        die = np.arange(n_dice) % max(size, 1)
+        if size:
+            remove[of_size] = find(keys[of_size, None] - worth[keeps[size][:, die]])
+        next_roll.append((find(keys[of_size, None] + rolled) - first_roll).ravel())
+        rolled = (rolled[:, None] + worth).ravel()
+    n_outcomes = n_faces ** (n_dice - keep_size)
     tables = DiceTables(
         n_dice=n_dice,
         n_faces=n_faces,
-        faces=np.array(rolls, dtype=np.int8),
-        counts=keep_counts[first_roll:],
-        probability=np.bincount(outcomes[0], minlength=len(rolls)) / n_faces**n_dice,
-        keep_counts=keep_counts,
+        faces=(rolls + 1).astype(np.int8),
+        counts=counts[first_roll:].astype(np.int8),
+        probability=np.bincount(next_roll[-1], minlength=len(rolls)) / n_faces**n_dice,
+        keep_counts=counts.astype(np.int8),
         keep_size=keep_size,
-        size_start=np.searchsorted(keep_size, np.arange(n_dice + 2)),
-        add=add,
+        size_start=size_start,
+        add=find(keys[:first_roll, None] + worth),
         remove=remove,
         hold_keep=hold_keep,
-        canonical_hold=canonical_hold,
+        canonical_hold=(hold_keep[:, :, None] == hold_keep[:, None, :]).argmax(axis=2),
         outcome_start=np.concatenate([[0], np.cumsum(n_outcomes)[:-1]]),
         n_outcomes=n_outcomes,
-        next_roll=np.concatenate([np.array(row, dtype=np.int16) for row in outcomes]),
+        next_roll=np.concatenate(next_roll[::-1]).astype(np.int16),
     )
     for value in vars(tables).values():
         if isinstance(value, np.ndarray):

@@ -456,18 +456,19 @@ class Game:
 
     def lanes_from(self, open_boxes: int, lane: int) -> npt.NDArray[np.bool_]:
         """Which cards can come of one card, itself among them, by open boxes (bits) and lane; shape ``(2 ** B, L)``."""
-        moves = np.zeros((self.n_boxes, self.n_lanes, self.n_lanes), dtype=np.float32)
-        for b in range(self.n_boxes):
-            target = self.next_lane[:, :, self.n_holds + b]
-            moves[b, np.arange(self.n_lanes)[:, None], target] = 1
         reachable = np.zeros((2**self.n_boxes, self.n_lanes), dtype=bool)
         reachable[open_boxes, lane] = True
-        within = np.arange(2**self.n_boxes) & ~open_boxes == 0
-        for layer in range(open_boxes.bit_count(), 0, -1):
-            cards = np.flatnonzero(within & (self.n_open == layer))
-            for b in range(self.n_boxes):
-                having = cards[cards >> b & 1 == 1]
-                reachable[having ^ 1 << b] |= reachable[having].astype(np.float32) @ moves[b] > 0
+        cards = np.array([open_boxes])  # those of which the boxes so far are filled or not; their order changes no lane
+        for b in range(self.n_boxes):
+            if open_boxes >> b & 1:
+                lanes = reachable[cards]
+                target = self.next_lane[:, :, self.n_holds + b]
+                if (target != np.arange(self.n_lanes)[:, None]).any():
+                    moves = np.zeros((self.n_lanes, self.n_lanes), dtype=np.float32)
+                    moves[np.arange(self.n_lanes)[:, None], target] = 1
+                    lanes = lanes.astype(np.float32) @ moves > 0
+                reachable[cards ^ 1 << b] = lanes
+                cards = np.concatenate([cards, cards ^ 1 << b])
         return reachable
 
 

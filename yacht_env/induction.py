@@ -10,15 +10,17 @@ boxes. A block of cards with ``n`` open boxes reads blocks with ``n - 1``, so al
 together as it suits.
 
 **Columns that need no work.** Two upper totals are alike where the open number boxes need to bring the same for the bonus:
-with only Sixes open and 63 to reach, 40 and 44 both need four sixes, and below 33 nothing helps. Alike cards share one
-column, which leaves three columns of five.
+with only Sixes open and 63 to reach, 40 and 44 both need four sixes, and below 33 nothing helps. That is worth the same as
+a bonus already paid, since no more of it is to come. Alike cards share one column, which leaves three columns of five.
 
 **Arithmetic.** For each column, the best box of the 252 rolls takes about 1,000 maxima (boxes are compared by the classes
 of rolls that they tell apart, before the rolls themselves); then, twice, 1,260 additions along the lattice of keeps (the
-mean over the dice) and 1,260 maxima (the best keep): about 6,000 operations on float64. All work on whole rows of 192
-columns: enough for the calls to cost little, few enough for the 462 rows, 0.7 MB, to stay in a second-level cache. The limit
-is the bandwidth of that cache, at about four rows read or written for each operation. Threads do not help: each call is so
-short that they wait for the interpreter's lock, so :mod:`yacht_env.parallel` shares the parts of a layer among processes.
+mean over the dice) and 1,260 maxima (the best keep): about 6,000 operations on float64. All work on whole rows of about 200
+columns: enough for the calls to cost little, few enough for the 462 rows, 0.8 MB, to stay in a second-level cache. The limit
+is the bandwidth of that cache: an operation fetches a row (one read, one written) and joins it to another (two read, one
+written), 40 bytes a column. So the same memory serves all parts, nothing is copied that need not be, and rows start where a
+line of the cache starts, which alone saves a twentieth. Threads do not help: each call is so short that they wait for the
+interpreter's lock, so :mod:`yacht_env.parallel` shares the parts of a layer among processes.
 SciPy's sparse products take as long as the takes and additions here.
 
 Public names: :class:`Induction`, :func:`roll_classes`, :func:`least_that_suffices`.
@@ -28,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +44,8 @@ __all__ = ["Induction", "Part", "least_that_suffices", "roll_classes"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_WIDTH = 192  # columns solved together
+_LINE = 8  # float64 numbers in a line of the cache
+_WIDTH = 26 * _LINE  # columns solved together, at most
 _COMBINATIONS = 64  # of the classes of boxes that are looked at together
 
 
@@ -73,10 +76,15 @@ def least_that_suffices(game: Game, numbers: int) -> list[int]:
 
 
 class _Columns(NamedTuple):
-    """The columns of the blocks that differ in their open pattern boxes alone; ``C`` of them."""
+    """The columns of the blocks that differ in their open pattern boxes alone; ``C`` of them.
 
-    sources: list[IntArray]  # by box: where each class of rolls leads, (O, C), flat in the values of a set of pattern boxes
-    points: list[FloatArray]  # by box: what it scores, (O, C)
+    Rows are classes of rolls: those of all number boxes, or those of one pattern box.
+    """
+
+    number_sources: IntArray  # where each class leads, (O, C), flat as the values of a set of pattern boxes
+    number_points: FloatArray  # what it scores, (O, C); -inf where it is illegal
+    sources: dict[int, IntArray]  # by pattern box: as above, or one row for all classes, (1, C)
+    points: dict[int, FloatArray]
     is_open: npt.NDArray[np.bool_]  # whether each number box is open, (B, C)
     cells: IntArray  # what the block fills, (M,), flat in the values of its pattern boxes; sorted by column
     bounds: IntArray  # where the cells of each column start in it, (C + 1,)
@@ -93,6 +101,10 @@ class Piece(NamedTuple):
     columns: _Columns
     start: int
     stop: int
+
+    @property
+    def n_columns(self) -> int:
+        return self.stop - self.start
 
     @property
     def n_cells(self) -> int:
@@ -112,8 +124,18 @@ class _Group(NamedTuple):
     """Boxes that are looked at together; ``J`` combinations of their classes occur."""
 
     boxes: list[int]
-    classes: list[IntArray]  # by box of the group: its class in each combination, (J,)
+    rows: IntArray  # by box of the group: its class in each combination, as a row of all classes, (G, J)
     of_roll: IntArray  # the combination of each roll, (R,)
+
+
+class _Rooms(NamedTuple):
+    """Memory to work in, used again for each part, since fresh memory is slow; each as flat as its rows of full width."""
+
+    fill: FloatArray
+    keeps: FloatArray
+    spare: FloatArray
+    worth: FloatArray
+    chosen: FloatArray
 
 
 class Induction:
@@ -134,7 +156,8 @@ class Induction:
         boxes = game.ruleset.boxes
         self.numbers = [b for b, box in enumerate(boxes) if box.is_number]
         self.number_sets = _subsets(self.numbers)
-        self.pattern_sets = _subsets([b for b, box in enumerate(boxes) if not box.is_number])
+        self.patterns = [b for b, box in enumerate(boxes) if not box.is_number]
+        self.pattern_sets = _subsets(self.patterns)
         self.place = np.zeros(2**game.n_boxes, dtype=np.int64)
         self.place[self.number_sets] = np.arange(len(self.number_sets))
         self.closed = len(self.number_sets) * game.n_lanes
@@ -143,7 +166,14 @@ class Induction:
         self.values = dict(zip(self.pattern_sets, rows, strict=True))
         classes = [roll_classes(game, b) for b in range(game.n_boxes)]
         self.classes = [(rolls, class_of_roll[self.lattice.rolls]) for rolls, class_of_roll in classes]
+        order = [*self.numbers, *self.patterns]
+        first_row = np.cumsum([0, *(len(self.classes[b][0]) for b in order)]).tolist()
+        self.rows = {b: slice(*bounds) for b, bounds in zip(order, pairwise(first_row), strict=True)}
+        self.number_rows = slice(0, first_row[len(self.numbers)])
         self.groups = self._groups()
+        rooms = (self.lattice.n_rolls, self.lattice.n_keeps, self.lattice.n_rolls, first_row[-1])
+        self.rooms = _Rooms(*(_aligned(n * _WIDTH) for n in (*rooms, max(group.rows.size for group in self.groups))))
+        self.least = {bits: least_that_suffices(game, bits) for bits in self.number_sets}
         self.columns: dict[tuple[int, bool, bool], _Columns] = {}
         self.layers = [list(self._parts(layer)) for layer in self._layers()]
 
@@ -155,8 +185,8 @@ class Induction:
 
     @staticmethod
     def most_parts(game: Game) -> int:
-        """No game has more parts: all are full but the last of each layer."""
-        return 2**game.n_boxes * game.n_lanes // _WIDTH + game.n_boxes
+        """No game has more parts: any two neighbours in a layer are wider than one part may be."""
+        return 2 * (2**game.n_boxes * game.n_lanes // _WIDTH) + 2 * game.n_boxes
 
     def table(self) -> FloatArray:
         """V by open boxes (bits) and lane, shape ``(2 ** B, L)``; NaN where no game can come."""
@@ -182,14 +212,14 @@ class Induction:
         width = 0
         for patterns, n_numbers in layer:
             columns = self._columns_of(patterns, n_numbers)
-            start = 0
-            while start < columns.n_columns:
-                stop = min(start + _WIDTH - width, columns.n_columns)
-                part.append(Piece(patterns, columns, start, stop))
-                width, start = width + stop - start, stop
-                if width == _WIDTH:
+            n_pieces = -(-columns.n_columns // _WIDTH)
+            cuts = [columns.n_columns * i // n_pieces // _LINE * _LINE for i in range(n_pieces)]
+            for start, stop in pairwise([*cuts, columns.n_columns]):
+                if width + stop - start > _WIDTH:
                     yield part
                     part, width = [], 0
+                part.append(Piece(patterns, columns, start, stop))
+                width += stop - start
         if part:
             yield part
 
@@ -208,7 +238,8 @@ class Induction:
         groups = []
         for boxes in boxes_of:
             first, of_roll = self._combinations(boxes)
-            groups.append(_Group(boxes, [self.classes[box][1][first] for box in boxes], of_roll))
+            rows = [self.rows[box].start + self.classes[box][1][first] for box in boxes]
+            groups.append(_Group(boxes, np.array(rows), of_roll))
         return groups
 
     def _combinations(self, boxes: list[int]) -> tuple[IntArray, IntArray]:
@@ -218,7 +249,7 @@ class Induction:
         """The columns of a block; made once for the blocks that share them."""
         joker = self.game.ruleset.joker
         joker_is_on = joker is not None and not patterns >> self.game.ruleset.index(joker.box) & 1
-        key = (n_numbers, joker_is_on, patterns == 0)
+        key = (n_numbers, joker_is_on, joker_is_on and patterns == 0)
         if key not in self.columns:
             self.columns[key] = self._make_columns(patterns, n_numbers, joker_is_on)
         return self.columns[key]
@@ -228,75 +259,100 @@ class Induction:
         sets = np.array([bits for bits in self.number_sets if bits.bit_count() == n_numbers])
         which, lane = np.nonzero(game.reachable_lanes[patterns | sets])
         numbers = sets[which]
-        least = {bits: least_that_suffices(game, bits) for bits in sets.tolist()}
-        kind = np.array([least[bits][upper] for bits, upper in zip(numbers.tolist(), game.upper_total(lane), strict=True)])
-        first, column = distinct_rows(np.column_stack([numbers, kind, lane % game.n_jokers]))
-        cells = self.place[numbers] * game.n_lanes + lane
+        least = np.array([self.least[bits] for bits in sets.tolist()])[which, game.upper_total(lane)]
+        kind = np.maximum(least, 0)  # a bonus out of reach is worth what one already paid is
+        key = (numbers * (kind.max() + 1) + kind) * game.n_jokers + lane % game.n_jokers
+        order = np.argsort(key, kind="stable")
+        starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+        first = order[starts]
+        cells = (self.place[numbers] * game.n_lanes + lane)[order]
         numbers, lane = numbers[first], lane[first]
         boxes = [self._box(b, patterns, numbers, lane, joker_is_on) for b in range(game.n_boxes)]
-        sources, points = zip(*boxes, strict=True)
-        order = np.argsort(column, kind="stable")
-        bounds = np.searchsorted(column[order], np.arange(len(first) + 1))
+        none = np.zeros((0, len(first)), dtype=np.int64)
+        number_sources = np.vstack([none, *(boxes[b][0] for b in self.numbers)])
+        number_points = np.vstack([none, *(boxes[b][1] for b in self.numbers)])
+        sources = {b: boxes[b][0] for b in self.patterns}
+        points = {b: boxes[b][1] for b in self.patterns}
+        bounds = np.append(starts, len(order))
         is_open = numbers >> np.arange(game.n_boxes)[:, None] & 1 == 1
-        return _Columns(list(sources), list(points), is_open, cells[order], bounds)
+        return _Columns(number_sources, number_points, sources, points, is_open, cells, bounds)
 
     def _box(
         self, box: int, patterns: int, numbers: IntArray, lane: IntArray, joker_is_on: bool
     ) -> tuple[IntArray, FloatArray]:
-        """Where a box leads from each column, and what it scores; see :class:`_Columns`."""
+        """Where a box leads from each column, one row where all classes lead alike, and what it scores."""
         game, action, bit = self.game, self.game.n_holds + box, 1 << box
         rolls, _ = self.classes[box]
-        next_lane = game.next_lane[:, rolls, action].T[:, lane].astype(np.int64)
+        next_lane = game.next_lane[:, rolls, action].T
         points = game.reward[:, rolls, action].T[:, lane].astype(np.float64)
-        sources = self.place[numbers & ~bit] * game.n_lanes + next_lane
         is_number = box in self.numbers
+        if not is_number and (next_lane == next_lane[0]).all():
+            next_lane = next_lane[:1]
+        sources = self.place[numbers & ~bit] * game.n_lanes + next_lane[:, lane]
         if is_number:
             sources[:, numbers & bit == 0] = self.closed
         if joker_is_on:
             open_boxes = numbers | (patterns if is_number else bit)
             legal = game.legal_boxes_table[open_boxes][:, game.roll_kind[rolls]].T >> box & 1
-            sources[legal == 0] = self.closed
+            points[legal == 0] = -np.inf
         return sources, points
 
     # ------------------------------------------------------------------------------------------------------- solving
 
     def solve(self, part: Part) -> None:
         """Solve some columns of one layer, and write down what they are worth."""
-        lattice, width = self.lattice, sum(piece.stop - piece.start for piece in part)
-        spare = np.empty((lattice.n_rolls, width))
-        fill = np.concatenate([self._fill(piece) for piece in part], axis=1)
-        keeps, best = np.empty((lattice.n_keeps, width)), np.empty((lattice.n_keeps, width))
-        best[lattice.first_roll :] = fill
-        for _ in range(self.game.rolls_per_turn - 1):
-            keeps, best = best, keeps
-            lattice.mean(keeps, spare)
-            lattice.best(keeps, fill, best, spare)
-        values = lattice.probability @ best[lattice.first_roll :]
+        lattice, width = self.lattice, sum(piece.n_columns for piece in part)
+        fill, keeps, spare = (_rows(room, width) for room in (self.rooms.fill, self.rooms.keeps, self.rooms.spare))
         left = 0
         for piece in part:
-            piece.write(self.values[piece.patterns], values[left : left + piece.stop - piece.start])
-            left += piece.stop - piece.start
+            self._fill(piece, fill[:, left : left + piece.n_columns])
+            left += piece.n_columns
+        rolls = fill
+        for _ in range(self.game.rolls_per_turn - 1):
+            lattice.mean(rolls, keeps, spare)
+            lattice.best(keeps, fill, spare)
+            rolls = keeps[lattice.first_roll :]
+        values = lattice.probability @ rolls
+        left = 0
+        for piece in part:
+            piece.write(self.values[piece.patterns], values[left : left + piece.n_columns])
+            left += piece.n_columns
 
-    def _fill(self, piece: Piece) -> FloatArray:
-        """What the best box is worth for each roll, shape ``(R, width)``."""
-        start, stop, columns = piece.start, piece.stop, piece.columns
-        best = np.full((self.lattice.n_rolls, stop - start), -np.inf)
-        of_roll = np.empty_like(best)
-        for group in self.groups:
-            best_of_group: FloatArray | None = None
-            for box, classes in zip(group.boxes, group.classes, strict=True):
-                is_number = box in self.numbers
-                if not (columns.is_open[box, start:stop].any() if is_number else piece.patterns >> box & 1):
-                    continue
-                source = self.values[piece.patterns if is_number else piece.patterns & ~(1 << box)]
-                value = source.take(columns.sources[box][:, start:stop])
-                value += columns.points[box][:, start:stop]
-                value = value.take(classes, axis=0, mode="clip")
-                best_of_group = value if best_of_group is None else np.maximum(best_of_group, value, out=value)
-            if best_of_group is not None:
-                best_of_group.take(group.of_roll, axis=0, out=of_roll, mode="clip")
-                np.maximum(best, of_roll, out=best)
-        return best
+    def _fill(self, piece: Piece, out: FloatArray) -> None:
+        """Write what the best box is worth for each roll, shape ``(R, width)``.
+
+        For each open box of a group of ``J`` combinations, ``J`` rows are fetched and compared, and for each group ``R``: of
+        five rows read or written, two by the take, three by the maximum.
+        """
+        width = piece.n_columns
+        chosen, of_roll = _rows(self.rooms.chosen, width), _rows(self.rooms.spare, width)
+        worth, is_open = self._worth(piece)
+        groups = [(group, group.rows[is_open[group.boxes]]) for group in self.groups if is_open[group.boxes].any()]
+        for n, (group, rows) in enumerate(groups):
+            room = chosen[: rows.size].reshape(*rows.shape, width)
+            worth.take(rows, axis=0, out=room, mode="clip")
+            best = np.maximum.reduce(room, axis=0)
+            best.take(group.of_roll, axis=0, out=of_roll if n else out, mode="clip")
+            if n:
+                np.maximum(out, of_roll, out=out)
+
+    def _worth(self, piece: Piece) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """What each class of rolls is worth in each open box, one row a class of a box; and which boxes are open anywhere.
+
+        One value is fetched and one addition made for each class and column; a pattern box that leads all classes to one
+        card fetches a single row. Rows of closed boxes are not written.
+        """
+        columns, span = piece.columns, slice(piece.start, piece.stop)
+        out = _rows(self.rooms.worth, piece.n_columns)
+        is_open: npt.NDArray[np.bool_] = np.logical_or.reduce(columns.is_open[:, span], axis=1)
+        after = self.values[piece.patterns].take(columns.number_sources[:, span])
+        np.add(columns.number_points[:, span], after, out=out[self.number_rows])
+        for box in self.patterns:
+            if piece.patterns >> box & 1:
+                is_open[box] = True
+                after = self.values[piece.patterns & ~(1 << box)].take(columns.sources[box][:, span])
+                np.add(columns.points[box][:, span], after, out=out[self.rows[box]])
+        return out, is_open
 
 
 class _Lattice:
@@ -319,42 +375,68 @@ class _Lattice:
             start, stop = int(dice.size_start[size]), int(dice.size_start[size + 1])
             keeps = order[start:stop]
             add = position[dice.add[keeps]].T.copy() if size < dice.n_dice else np.zeros((0, 0), dtype=np.int64)
-            fewer = [np.unique(dice.remove[keep][:size]) for keep in keeps]
+            fewer = [sorted(set(row[:size])) for row in dice.remove[keeps].tolist()]
             removed = [
                 position[[row[j] for row in fewer if len(row) > j]] for j in range(max(map(len, fewer), default=0))
             ]
+            if size == dice.n_dice - 1:
+                add -= self.first_roll
             self.levels.append((start, stop, add, removed))
 
-    def mean(self, values: FloatArray, spare: FloatArray) -> None:
-        """Fill in what each keep is worth, given the rolls (the last rows), times the ways that its other dice can fall."""
-        for start, stop, add, _ in self.levels[-2::-1]:
-            level, room = values[start:stop], spare[: stop - start]
-            values.take(add[0], axis=0, out=level, mode="clip")
-            for further in add[1:]:
-                values.take(further, axis=0, out=room, mode="clip")
-                level += room
+    def mean(self, rolls: FloatArray, keeps: FloatArray, spare: FloatArray) -> None:
+        """Fill in what each keep is worth, given the rolls, times the ways that its other dice can fall.
 
-    def best(self, keeps: FloatArray, fill: FloatArray, out: FloatArray, spare: FloatArray) -> None:
-        """The best of each keep and all that hold fewer of its dice; for the rolls, of ``fill`` too.
+        1,260 rows are fetched for five dice, and all but one a keep are added: 27 rows read or written a keep.
 
         Args:
-            keeps: As :meth:`mean` left it.
-            fill: What it is worth to fill a box, for each roll.
-            out: Where to write, one row a keep.
+            rolls: What each roll is worth.
+            keeps: Where to write, one row a keep; not the last rows, those of the rolls.
             spare: Room for as many rows as there are rolls.
         """
-        np.multiply(keeps[: self.first_roll], self.share, out=out[: self.first_roll])
-        out[self.first_roll :] = fill
+        source = rolls
+        for start, stop, add, _ in self.levels[-2::-1]:
+            level, room = keeps[start:stop], spare[: stop - start]
+            source.take(add[0], axis=0, out=level, mode="clip")
+            for further in add[1:]:
+                source.take(further, axis=0, out=room, mode="clip")
+                level += room
+            source = keeps
+
+    def best(self, keeps: FloatArray, fill: FloatArray, spare: FloatArray) -> None:
+        """The best of each keep and all that hold fewer of its dice; for the rolls, of ``fill`` too.
+
+        1,260 rows are fetched for five dice, and compared with another: five rows read or written for each.
+
+        Args:
+            keeps: As :meth:`mean` left it; the rolls are the last rows.
+            fill: What it is worth to fill a box, for each roll.
+            spare: Room for as many rows as there are rolls.
+        """
+        keeps[: self.first_roll] *= self.share
         for start, _, _, removed in self.levels[1:]:
+            before = fill if start == self.first_roll else keeps[start:]
             for fewer in removed:
-                level, room = out[start : start + len(fewer)], spare[: len(fewer)]
-                out.take(fewer, axis=0, out=room, mode="clip")
-                np.maximum(level, room, out=level)
+                level, room = keeps[start : start + len(fewer)], spare[: len(fewer)]
+                keeps.take(fewer, axis=0, out=room, mode="clip")
+                np.maximum(before[: len(fewer)], room, out=level)
+                before = level
 
 
 @lru_cache(maxsize=4)
 def _lattice(dice: DiceTables) -> _Lattice:
     return _Lattice(dice)
+
+
+def _aligned(n: int) -> FloatArray:
+    """Fresh memory that starts with a line of the cache, so that no load of a whole vector crosses two."""
+    memory = np.empty(n + _LINE)
+    start = -memory.ctypes.data // memory.itemsize % _LINE
+    return memory[start : start + n]
+
+
+def _rows(room: FloatArray, width: int) -> FloatArray:
+    """The beginning of some memory as rows of this width, as many as there would be of full width."""
+    return room[: len(room) // _WIDTH * width].reshape(-1, width)
 
 
 def _subsets(boxes: Sequence[int]) -> list[int]:

@@ -23,15 +23,17 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from yacht_env.game import Game, get_game
 from yacht_env.induction import FloatArray, Induction, Part
-from yacht_env.progress import Progress
 from yacht_env.rules import Ruleset
+
+if TYPE_CHECKING:
+    from yacht_env.progress import Progress
 
 __all__ = ["backward_induction"]
 
@@ -41,8 +43,10 @@ _CELLS_WORTH_HELP = 100_000  # fewer are solved before a helper is ready
 _MOST_PROCESSES = 8
 _FREE, _CLAIMED, _DONE = range(3)
 _HELPER = """
-import pickle, sys
-sys.path[:] = pickle.load(sys.stdin.buffer)
+import pickle, sys, types
+sys.path[:], package = pickle.load(sys.stdin.buffer)
+sys.modules["yacht_env"] = types.ModuleType("yacht_env")  # so that none of what the whole package imports is waited for
+sys.modules["yacht_env"].__path__ = package
 from yacht_env.parallel import help_along
 help_along(*pickle.load(sys.stdin.buffer))
 """
@@ -67,7 +71,8 @@ def backward_induction(game: Game, progress: Progress | None = None, processes: 
         if processes > 1:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="yacht-env-", ignore_cleanup_errors=True))
             path = Path(folder) / "shared"
-            path.write_bytes(bytes(_n_bytes(game, processes)))
+            with open(path, "wb") as file:
+                file.truncate(_n_bytes(game, processes))
         helpers = [
             stack.enter_context(_Helper(game.ruleset, path, number, processes)) for number in range(1, processes) if path
         ]
@@ -96,10 +101,9 @@ def _solve(game: Game, shared: _Shared, helpers: Sequence[_Helper], progress: Pr
     solved, total = 0, int(game.reachable_lanes[1:].sum())
     for number, (layer, marks) in enumerate(zip(induction.layers, _by_layer(induction, shared.marks), strict=True)):
         sizes = np.array([sum(piece.n_cells for piece in part) for part in layer])
-        for helper in helpers:
-            if shared.ready[helper.number]:
-                helper.begin(number)
+        _begin(helpers, shared.ready, number)
         for _ in _solve_free(induction, layer, marks, 0.0):
+            _begin(helpers, shared.ready, number)
             if progress and (marks != _DONE).any():
                 progress(solved + int(sizes[marks == _DONE].sum()), total)
         for helper in helpers:
@@ -110,6 +114,13 @@ def _solve(game: Game, shared: _Shared, helpers: Sequence[_Helper], progress: Pr
         if progress:
             progress(solved, total)
     return induction.table()
+
+
+def _begin(helpers: Sequence[_Helper], ready: Marks, layer: int) -> None:
+    """Let the helpers work on a layer, those too that have become ready since it was begun."""
+    for helper in helpers:
+        if ready[helper.number] and not helper.is_working:
+            helper.begin(layer)
 
 
 def _solve_free(induction: Induction, layer: Sequence[Part], marks: Marks, start: float) -> Iterator[None]:
@@ -170,7 +181,7 @@ class _Helper:
 
     def __init__(self, ruleset: Ruleset, path: Path, number: int, processes: int) -> None:
         self.number = number
-        self._is_working = False
+        self.is_working = False
         self._process: subprocess.Popen[bytes] | None = None
         if not sys.executable or getattr(sys, "frozen", False):
             return  # this program can't be asked to run other code
@@ -182,18 +193,19 @@ class _Helper:
                 stderr=subprocess.DEVNULL,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             )
-            self._send(pickle.dumps(sys.path) + pickle.dumps((ruleset, path, number, processes)))
+            where = sys.path, [str(Path(__file__).parent)]
+            self._send(pickle.dumps(where) + pickle.dumps((ruleset, path, number, processes)))
 
     def begin(self, layer: int) -> None:
         """Let it solve parts of a layer."""
-        self._is_working = True
+        self.is_working = True
         self._send(b"%d\n" % layer)
 
     def wait(self) -> None:
         """Wait for it to end the layer, or its life."""
-        if self._is_working and self._process and self._process.stdout:
+        if self.is_working and self._process and self._process.stdout:
             self._process.stdout.readline()
-        self._is_working = False
+        self.is_working = False
 
     def _send(self, data: bytes) -> None:
         if not self._process or not self._process.stdin:

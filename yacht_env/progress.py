@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TypeAlias
-
-from tqdm import tqdm
 
 __all__ = ["Progress", "progress_bar"]
 
@@ -17,7 +16,11 @@ _SECONDS_BEFORE = 2.0
 
 def progress_bar(what: str) -> Progress:
     """A bar on stderr that appears after two seconds, where a person watches (a terminal), and goes when it is full."""
-    bar = tqdm(desc=what, unit="card", unit_scale=True, delay=_SECONDS_BEFORE, leave=False, disable=None)
+    if not (sys.stderr and sys.stderr.isatty()):
+        return lambda done, total: None
+    from tqdm import tqdm  # here, since its import takes a moment, and is wanted where a person watches alone
+
+    bar = tqdm(desc=what, unit="card", unit_scale=True, delay=_SECONDS_BEFORE, leave=False)
 
     def update(done: int, total: int) -> None:
         bar.total = total

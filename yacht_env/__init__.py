@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -63,25 +63,31 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_LATER = {
-    "distribution": ["ScoreDistribution"],
-    "env": ["YachtEnv"],
-    "evaluation": ["Evaluation", "evaluate"],
-    "match": ["MatchResult", "play_match"],
-    "network": ["NetworkPolicy"],
-    "odds": ["box_odds"],
-    "pretrained": ["PretrainedError", "load_pretrained"],
-    "remaining": ["remaining_distribution"],
-    "vector_env": ["YachtVectorEnv"],
-    "winning": ["Standing", "chance_of_winning"],
-}  # modules that are imported when they, or one of their names, are first asked for, so that a solve need not wait for them
+# Names whose modules are imported when they are first asked for, so that a solve need not wait for them.
+_MODULE_OF = {
+    "Evaluation": "evaluation",
+    "MatchResult": "match",
+    "NetworkPolicy": "network",
+    "PretrainedError": "pretrained",
+    "ScoreDistribution": "distribution",
+    "Standing": "winning",
+    "YachtEnv": "env",
+    "YachtVectorEnv": "vector_env",
+    "box_odds": "odds",
+    "chance_of_winning": "winning",
+    "evaluate": "evaluation",
+    "load_pretrained": "pretrained",
+    "play_match": "match",
+    "remaining_distribution": "remaining",
+}
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _LATER.items():
-        if name in (module, *names):
-            found = importlib.import_module(f"{__name__}.{module}")
-            return found if name == module else getattr(found, name)
+    """What is imported only now: one of those names, or a module of the package."""
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}"):
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -29,15 +29,14 @@ Public names: :class:`Induction`, :func:`roll_classes`, :func:`least_that_suffic
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from yacht_env.dice import DiceTables
 from yacht_env.game import Game, distinct_rows
+from yacht_env.lattice import get_lattice
 
 __all__ = ["Induction", "Part", "least_that_suffices", "roll_classes"]
 
@@ -152,7 +151,7 @@ class Induction:
 
     def __init__(self, game: Game, cells: FloatArray | None = None) -> None:
         self.game = game
-        self.lattice = _lattice(game.dice)
+        self.lattice = get_lattice(game.dice)
         boxes = game.ruleset.boxes
         self.numbers = [b for b, box in enumerate(boxes) if box.is_number]
         self.number_sets = _subsets(self.numbers)
@@ -353,78 +352,6 @@ class Induction:
                 after = self.values[piece.patterns & ~(1 << box)].take(columns.sources[box][:, span])
                 np.add(columns.points[box][:, span], after, out=out[self.rows[box]])
         return out, is_open
-
-
-class _Lattice:
-    """The lattice of keeps, with the keeps of equally many dice sorted by how many faces differ, the most first.
-
-    A keep can be reached by removing a die in as many ways as it has different faces, and in this order the keeps that still
-    have another way are a slice.
-    """
-
-    def __init__(self, dice: DiceTables) -> None:
-        self.n_keeps, self.n_rolls, self.first_roll = dice.n_keeps, dice.n_rolls, dice.first_roll_keep
-        self.share = 1.0 / dice.n_outcomes[: self.first_roll, None]  # the order keeps the sizes apart
-        ways = np.array([len(set(row[:size])) for row, size in zip(dice.remove.tolist(), dice.keep_size, strict=True)])
-        order = np.lexsort((np.arange(dice.n_keeps), -ways, dice.keep_size))
-        position = np.argsort(order)
-        self.rolls = order[self.first_roll :] - self.first_roll  # the rolls in this order
-        self.probability = dice.probability[self.rolls]
-        self.levels: list[tuple[int, int, IntArray, list[IntArray]]] = []
-        for size in range(dice.n_dice + 1):
-            start, stop = int(dice.size_start[size]), int(dice.size_start[size + 1])
-            keeps = order[start:stop]
-            add = position[dice.add[keeps]].T.copy() if size < dice.n_dice else np.zeros((0, 0), dtype=np.int64)
-            fewer = [sorted(set(row[:size])) for row in dice.remove[keeps].tolist()]
-            removed = [
-                position[[row[j] for row in fewer if len(row) > j]] for j in range(max(map(len, fewer), default=0))
-            ]
-            if size == dice.n_dice - 1:
-                add -= self.first_roll
-            self.levels.append((start, stop, add, removed))
-
-    def mean(self, rolls: FloatArray, keeps: FloatArray, spare: FloatArray) -> None:
-        """Fill in what each keep is worth, given the rolls, times the ways that its other dice can fall.
-
-        1,260 rows are fetched for five dice, and all but one a keep are added: 27 rows read or written a keep.
-
-        Args:
-            rolls: What each roll is worth.
-            keeps: Where to write, one row a keep; not the last rows, those of the rolls.
-            spare: Room for as many rows as there are rolls.
-        """
-        source = rolls
-        for start, stop, add, _ in self.levels[-2::-1]:
-            level, room = keeps[start:stop], spare[: stop - start]
-            source.take(add[0], axis=0, out=level, mode="clip")
-            for further in add[1:]:
-                source.take(further, axis=0, out=room, mode="clip")
-                level += room
-            source = keeps
-
-    def best(self, keeps: FloatArray, fill: FloatArray, spare: FloatArray) -> None:
-        """The best of each keep and all that hold fewer of its dice; for the rolls, of ``fill`` too.
-
-        1,260 rows are fetched for five dice, and compared with another: five rows read or written for each.
-
-        Args:
-            keeps: As :meth:`mean` left it; the rolls are the last rows.
-            fill: What it is worth to fill a box, for each roll.
-            spare: Room for as many rows as there are rolls.
-        """
-        keeps[: self.first_roll] *= self.share
-        for start, _, _, removed in self.levels[1:]:
-            before = fill if start == self.first_roll else keeps[start:]
-            for fewer in removed:
-                level, room = keeps[start : start + len(fewer)], spare[: len(fewer)]
-                keeps.take(fewer, axis=0, out=room, mode="clip")
-                np.maximum(before[: len(fewer)], room, out=level)
-                before = level
-
-
-@lru_cache(maxsize=4)
-def _lattice(dice: DiceTables) -> _Lattice:
-    return _Lattice(dice)
 
 
 def _aligned(n: int) -> FloatArray:

@@ -241,6 +241,13 @@ def test_pictures_start_afresh_from_a_saved_state():
     assert "Turn 2 of 12" in twin.render()[0]
 
 
+def test_the_limit_of_steps_may_be_set_later():
+    env = YachtVectorEnv(2, max_episode_steps=-1)
+    env.reset(seed=0)
+    env.max_episode_steps = 1
+    assert env.step([0, 0])[3].all()
+
+
 def test_no_limit_is_no_limit():
     env = YachtVectorEnv(2, max_episode_steps=-1)
     env.reset(seed=np.int64(3))

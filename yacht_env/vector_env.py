@@ -20,6 +20,8 @@ from yacht_env.view import table_view
 
 __all__ = ["BatchStep", "FinalStates", "YachtVectorEnv"]
 
+_NO_LIMIT = np.iinfo(np.int64).max
+
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 _Step = tuple[Any, npt.NDArray[np.float64], BoolArray, BoolArray, dict[str, Any]]
@@ -99,7 +101,6 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.render_mode = render_mode
         self.invalid_action_penalty = float(invalid_action_penalty)
         self.max_episode_steps = max_episode_steps
-        self._step_limit = max_episode_steps if max_episode_steps > 0 else np.iinfo(np.int64).max
         self._state: State | None = None
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._done = np.zeros(num_envs, dtype=bool)
@@ -180,7 +181,7 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             rewards[invalid] = -self.invalid_action_penalty
         self._steps += 1
         terminated = self._state.open_boxes == 0
-        truncated = self._steps >= self._step_limit
+        truncated = self._steps >= (self.max_episode_steps if self.max_episode_steps > 0 else _NO_LIMIT)
         if restarting.size:
             self._start(restarting, uniform, {})
             for values in (rewards, terminated, truncated, invalid):

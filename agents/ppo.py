@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from sb3_contrib.common.maskable.utils import is_masking_supported
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
@@ -155,6 +156,8 @@ class YachtPPO(MaskablePPO):
         """
         if not isinstance(self.policy, AfterstateActorCriticPolicy):
             return super().collect_rollouts(env, callback, rollout_buffer, n_rollout_steps, use_masking)
+        if use_masking and not is_masking_supported(env):
+            raise ValueError("the environment has no action_masks(); wrap it in sb3-contrib's ActionMasker")
         self.policy.set_training_mode(False)
         rollout_buffer.reset()
         callback.on_rollout_start()

@@ -19,6 +19,7 @@ from yacht_env.game import State
 
 __all__ = ["Memo", "RolloutNetworks", "mask_logits", "sample_actions"]
 
+_TINY = 1e-30  # where rounding has drawn an action of no probability
 _ILLEGAL = -1e8  # finite, so that no probability times its logarithm is undefined
 
 
@@ -89,7 +90,10 @@ class RolloutNetworks:
         """An action of each game and its log-probability, both of shape ``(N,)``."""
         probabilities = mask_logits(self.logits(observations, state), masks).softmax(dim=1)
         actions = sample_actions(probabilities)
-        return actions, probabilities.gather(1, actions[:, None])[:, 0].log()
+        log_probs = probabilities.gather(1, actions[:, None])[:, 0].clamp_min(_TINY).log()
+        if log_probs.isnan().any():
+            raise ValueError("the policy's probabilities are no numbers any more: the training has diverged")
+        return actions, log_probs
 
     def logits(self, observations: torch.Tensor, state: State) -> torch.Tensor:
         """Logits of all actions, shape ``(N, n_actions)``; masks are the caller's."""

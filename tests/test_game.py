@@ -427,3 +427,19 @@ def test_a_game_is_built_once_and_copies_are_the_game_itself(ruleset: str) -> No
 def test_an_unknown_game_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown ruleset 'poker'"):
         get_game("poker")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_actions_may_be_numbers_of_any_size(dtype: Any) -> None:
+    game = get_game("yacht")
+    state = game.start(np.array([0.1, 0.9]))
+    actions = np.array([32, 0])
+    after, points, legal = game.transition(state, actions.astype(dtype), np.array([0.5, 0.5]))
+    expected, expected_points, _ = game.transition(state, actions, np.array([0.5, 0.5]))
+    for field, other in zip(after, expected, strict=True):
+        np.testing.assert_array_equal(field, other)
+    np.testing.assert_array_equal(points, expected_points)
+    assert legal.all()
+    one = State(*(field[0] for field in state))
+    assert bool(game.is_legal(one, np.array(35, dtype=dtype)))
+    assert not bool(game.is_legal(one, np.array(-1, dtype=dtype)))

@@ -236,3 +236,15 @@ def test_importing_the_package_loads_neither_a_training_library_nor_pygame():
     code = f"import sys, {PACKAGE}; print([name for name in {unwanted} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_package_imports_its_modules_when_they_are_asked_for() -> None:
+    code = """
+import sys, yacht_env
+assert "yacht_env.evaluation" not in sys.modules and "yacht_env.vector_env" not in sys.modules
+assert yacht_env.rendering.__name__ == "yacht_env.rendering"
+for name in yacht_env.__all__:
+    assert getattr(yacht_env, name) is not None and name in dir(yacht_env)
+assert not any(hasattr(yacht_env, name) for name in ("nonsense", "a.b", "_private"))
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -1,15 +1,18 @@
 """Solving with several processes gives the same numbers, whatever becomes of the helpers."""
 
+import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from yacht_env import parallel
+from yacht_env import induction, parallel
 from yacht_env.game import get_game
 from yacht_env.parallel import backward_induction
-from yacht_env.rules import RULESETS
+from yacht_env.rules import RULESETS, UpperBonus
+from yacht_env.solver import solve
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,34 @@ def test_what_a_dead_helper_had_claimed_is_done_over(alone, helpers, monkeypatch
 def test_there_is_a_mark_for_every_part(ruleset):
     game = get_game(ruleset)
     assert sum(map(len, parallel.Induction(game).layers)) <= parallel.Induction.most_parts(game)
+
+
+def test_no_part_is_wider_than_its_room():
+    numbers = RULESETS["yacht-bonus"].with_boxes(range(6))
+    for threshold in range(20, 106):
+        ruleset = dataclasses.replace(numbers, name="short", upper_bonus=UpperBonus(threshold, 35))
+        layers = induction.Induction(get_game(ruleset)).layers
+        widest = max(sum(piece.n_columns for piece in part) for layer in layers for part in layer)
+        assert widest <= induction._WIDTH, threshold
+
+
+@pytest.mark.parametrize("threshold", [50, 56])
+def test_whatever_the_threshold_the_values_are_those_of_their_own_turns(threshold):
+    numbers = RULESETS["yacht-bonus"].with_boxes(range(6))
+    solution = solve(dataclasses.replace(numbers, name="short", upper_bonus=UpperBonus(threshold, 35)), cache=False)
+    open_boxes, lane = np.nonzero(~np.isnan(solution.values))
+    cards = open_boxes > 0
+    turns = solution.model.turn_values(open_boxes[cards], lane[cards])
+    np.testing.assert_allclose(solution.values[open_boxes[cards], lane[cards]], turns, rtol=0, atol=1e-9)
+
+
+def test_where_there_is_no_room_for_the_shared_file_it_goes_on_alone(alone, helpers, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    np.testing.assert_array_equal(backward_induction(get_game("yacht-bonus"), processes=2), alone)
+    assert not helpers
 
 
 def test_where_no_process_can_be_started_it_goes_on_alone(alone, monkeypatch):

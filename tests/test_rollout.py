@@ -115,6 +115,14 @@ def test_rows_are_made_once():
     assert sorted(made) == [0, 5, 7, 99]
 
 
+def test_a_training_that_has_diverged_is_not_gone_on_with():
+    model = model_of("yacht")
+    with torch.no_grad():
+        model.policy.mlp_extractor.actor.head.own.weight.fill_(torch.nan)
+    with pytest.raises(ValueError, match="diverged"):
+        model.learn(N_STEPS * N_ENVS)
+
+
 def test_games_that_are_cut_short_get_what_was_to_be_expected():
     """Without masks games run into illegal actions, and end by the limit on their steps."""
     model = model_of("yacht", remove_luck=False, n_steps=8)

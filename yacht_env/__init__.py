@@ -86,7 +86,7 @@ def __getattr__(name: str) -> Any:
     """What is imported only now: one of those names, or a module of the package."""
     if name in _MODULE_OF:
         return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}"):
+    if name.isidentifier() and not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

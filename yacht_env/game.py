@@ -255,7 +255,8 @@ class Game:
 
     def _move_index(self, state: State, actions: IntArray) -> IntArray:
         # Seen as unsigned, negative numbers are large ones; whatever is no action is the last column.
-        column = np.minimum(actions.view(np.uint64), self.n_actions).view(np.int64)
+        unsigned = np.asarray(actions, dtype=np.int64).view(np.uint64)
+        column = np.minimum(unsigned, np.uint64(self.n_actions)).view(np.int64)
         index: IntArray = self.turn_index(state) * self._moves.shape[1] + column
         return index
 

@@ -211,9 +211,9 @@ class Induction:
         width = 0
         for patterns, n_numbers in layer:
             columns = self._columns_of(patterns, n_numbers)
-            n_pieces = -(-columns.n_columns // _WIDTH)
-            cuts = [columns.n_columns * i // n_pieces // _LINE * _LINE for i in range(n_pieces)]
-            for start, stop in pairwise([*cuts, columns.n_columns]):
+            n_pieces = max(1, -(-columns.n_columns // _WIDTH))
+            lines = -(-columns.n_columns // (n_pieces * _LINE))  # of each piece but the last; no more than those of a part
+            for start, stop in pairwise([*range(0, columns.n_columns, max(1, lines) * _LINE), columns.n_columns]):
                 if width + stop - start > _WIDTH:
                     yield part
                     part, width = [], 0

@@ -70,9 +70,8 @@ def backward_induction(game: Game, progress: Progress | None = None, processes: 
         path = None
         if processes > 1:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="yacht-env-", ignore_cleanup_errors=True))
-            path = Path(folder) / "shared"
-            with open(path, "wb") as file:
-                file.truncate(_n_bytes(game, processes))
+            with suppress(OSError):  # no room for it: this process goes on alone
+                path = _zeros(Path(folder) / "shared", _n_bytes(game, processes))
         helpers = [
             stack.enter_context(_Helper(game.ruleset, path, number, processes)) for number in range(1, processes) if path
         ]
@@ -151,6 +150,12 @@ class _Shared(NamedTuple):
 
 def _n_bytes(game: Game, processes: int) -> int:
     return 8 * Induction.n_cells(game) + Induction.most_parts(game) + processes
+
+
+def _zeros(path: Path, n_bytes: int) -> Path:
+    # All are written, since a process that writes to a hole of a mapped file for which there is no room is killed.
+    path.write_bytes(bytes(n_bytes))
+    return path
 
 
 def _share(game: Game, path: Path | None, processes: int) -> _Shared:

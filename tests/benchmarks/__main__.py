@@ -199,7 +199,10 @@ def batches() -> Iterator[Row]:
             speed = batch_rate(env)
             width = env.single_observation_space.shape[0]
             wanted = "5 M steps/s, 0.67 x" if ruleset == "yacht" else ""
-            note = f"writes {4 * width + env.single_action_space.n} bytes a step, where CartPole writes 16"
+            n_bytes = 4 * width + int(env.single_action_space.n)
+            note = f"writes {n_bytes} bytes a step, where CartPole writes 16"
+            if n * n_bytes > 2**20:
+                note += f": {n * n_bytes / 1e6:.1f} MB in all, which no second-level cache holds"
             against = f"{CARTPOLE}: {yardstick / 1e6:.1f} M"
             yield Row(f"Yacht-v0 {ruleset}, {n:,} games", speed, "steps/s", against, speed / yardstick, wanted, note)
 

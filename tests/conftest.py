@@ -32,6 +32,13 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture
+def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the table keeps its games and scores, one for each test."""
+    monkeypatch.setenv("YACHT_ENV_DATA", str(tmp_path))
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def played_games() -> Callable[[str], list[Step]]:
     """The steps of 200 games of a ruleset; every second game chases five of a kind, the others are played at random."""

@@ -35,11 +35,7 @@ from yacht_env.table.session import TableGame
 from yacht_env.table.settings import Settings
 from yacht_env.table.verify import verify
 
-
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("YACHT_ENV_DATA", str(tmp_path))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("data_folder")
 
 
 def test_a_whole_game_against_an_agent_is_saved_verified_judged_and_entered(data_folder):

@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -27,10 +26,7 @@ QUIETLY = {"capture_output": True, "text": True, "check": False, "stdin": subpro
 WEB = {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}
 
 
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("YACHT_ENV_DATA", str(tmp_path))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("data_folder")
 
 
 def test_the_start_screen_makes_the_game_that_was_chosen(data_folder):

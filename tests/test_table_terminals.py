@@ -30,17 +30,11 @@ from yacht_env.table.record import GameRecord
 from yacht_env.table.settings import Settings
 from yacht_env.table.verify import verify
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("data_folder")]
 
 SETTINGS = Settings(seed="1", word="hocus", name="Ada", opponents=("greedy",))
 ARGS = ["--seed", "1", "--word", "hocus", "--name", "Ada", "--opponents", "greedy"]
 PROGRAM = "from yacht_env.cli import main; main()"
-
-
-@pytest.fixture(autouse=True)
-def data_folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("YACHT_ENV_DATA", str(tmp_path))
-    return tmp_path
 
 
 def by_pilot() -> GameRecord:

@@ -151,10 +151,11 @@ class Observation:
         self._turn_rows = rows.reshape(-1, self.size)
 
         both = slice(layout["open_boxes"].start, layout["points"].stop)
-        self._card_part = slice(0, self.size) if 2**game.n_boxes * self.size <= _SMALL_TABLE else both
-        self._card_rows = np.ones((2**game.n_boxes, self.size), dtype=np.float32)
-        self._card_rows[:, both] = np.hstack([game.box_rows, game.box_rows])
-        self._card_rows = np.ascontiguousarray(self._card_rows[:, self._card_part])
+        self._card_part, self._card_rows = both, np.hstack([game.box_rows, game.box_rows]).astype(np.float32)
+        if len(self._card_rows) * self.size <= _SMALL_TABLE:
+            whole = np.ones((len(self._card_rows), self.size), dtype=np.float32)
+            whole[:, both] = self._card_rows
+            self._card_part, self._card_rows = slice(0, self.size), whole
 
         if game.n_lanes > 1:
             is_joker = game.roll_kind > 0  # there, not every open box may be filled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -33,6 +34,12 @@ class FinalStates(NamedTuple):
     rows: IntArray  # which games, (M,)
     observations: Any  # with M rows
     action_mask: npt.NDArray[np.int8]  # (M, n_actions)
+
+    def each(self) -> Iterator[tuple[int, Any]]:
+        """Each of these games, and its last observation."""
+        last = self.observations
+        for i, row in enumerate(self.rows.tolist()):
+            yield row, {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i]
 
 
 class BatchStep(NamedTuple):
@@ -291,10 +298,9 @@ class YachtVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def _final_info(self, final: FinalStates, invalid: BoolArray, done: BoolArray) -> dict[str, Any]:
         """The last observations and infos of the games that are over, as Gymnasium lays them out."""
-        last = final.observations
         final_obs = np.full(self.num_envs, None, dtype=object)
-        for i, row in enumerate(final.rows):
-            final_obs[row] = {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i]
+        for row, last in final.each():
+            final_obs[row] = last
         masks = np.zeros((self.num_envs, self.game.n_actions), dtype=np.int8)
         masks[final.rows] = final.action_mask
         final_info = {"action_mask": masks, "invalid_action": invalid & done}

@@ -129,11 +129,10 @@ class YachtVecEnv(VecEnv):
         """Fill in the infos of the games that are over, and count anew for those that have begun."""
         over = final.rows
         cut_short = (step.truncated & ~step.terminated)[over].tolist()
-        episodes = zip(over.tolist(), self._returns[over].tolist(), self._lengths[over].tolist(), cut_short, strict=True)
-        for i, (game, total, length, is_cut_short) in enumerate(episodes):
-            last = final.observations
+        episodes = zip(final.each(), self._returns[over].tolist(), self._lengths[over].tolist(), cut_short, strict=True)
+        for (game, last), total, length, is_cut_short in episodes:
             infos[game] = {
-                "terminal_observation": {key: part[i] for key, part in last.items()} if isinstance(last, dict) else last[i],
+                "terminal_observation": last,
                 "TimeLimit.truncated": is_cut_short,
                 "episode": {"r": total, "l": length, "t": 0.0},
             }
